@@ -1,0 +1,95 @@
+"""The frozen values that pass between stages, and the words for them; no rule, no I/O, no engine.
+
+    documents   what is written: Document -> Chunk -> DocumentChange, and the reports on it
+    search      what crosses KnowledgeSearchPort: SearchRequest -> SearchResponse of Hits
+    evidence    what a lookup returns: Candidate -> EvidenceBlock, Trace, LookupOutcome, Budget
+    stores      what a store says of itself
+"""
+
+from citewell.model.documents import (
+    Chunk,
+    Document,
+    DocumentChange,
+    DocumentInfo,
+    DocumentRecord,
+    FileReport,
+    FileStatus,
+    IngestReport,
+    Locator,
+    Reuse,
+    StoredDocument,
+)
+from citewell.model.evidence import (
+    Budget,
+    Candidate,
+    Dropped,
+    DropReason,
+    EvidenceBlock,
+    LookupOutcome,
+    LookupPolicy,
+    LookupStatus,
+    Reason,
+    Refined,
+    Role,
+    Trace,
+)
+from citewell.model.search import (
+    PATHS,
+    Filters,
+    Hit,
+    Mode,
+    Path,
+    PathReport,
+    PathStatus,
+    Scalar,
+    Scored,
+    SearchPolicy,
+    SearchRequest,
+    SearchResponse,
+    StoredChunk,
+)
+from citewell.model.stores import EmbedderIdentity, Finding, StoreBinding, StoreStatus, VerifyReport
+
+__all__ = [
+    "PATHS",
+    "Budget",
+    "Candidate",
+    "Chunk",
+    "Document",
+    "DocumentChange",
+    "DocumentInfo",
+    "DocumentRecord",
+    "DropReason",
+    "Dropped",
+    "EmbedderIdentity",
+    "EvidenceBlock",
+    "FileReport",
+    "FileStatus",
+    "Filters",
+    "Finding",
+    "Hit",
+    "IngestReport",
+    "Locator",
+    "LookupOutcome",
+    "LookupPolicy",
+    "LookupStatus",
+    "Mode",
+    "Path",
+    "PathReport",
+    "PathStatus",
+    "Reason",
+    "Refined",
+    "Reuse",
+    "Role",
+    "Scalar",
+    "Scored",
+    "SearchPolicy",
+    "SearchRequest",
+    "SearchResponse",
+    "StoreBinding",
+    "StoreStatus",
+    "StoredChunk",
+    "StoredDocument",
+    "Trace",
+    "VerifyReport",
+]

@@ -1,0 +1,197 @@
+"""The seams: what Citewell asks of a search, a store and an embedder; each Protocol states its semantics.
+
+Ports know no engine, no vendor and no policy. Each has a contract suite in `citewell.testing` that every
+implementation passes; whoever writes one subclasses the suite and overrides one fixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from citewell.model import (
+    DocumentChange,
+    DocumentInfo,
+    EmbedderIdentity,
+    Filters,
+    Scored,
+    SearchRequest,
+    SearchResponse,
+    StoreBinding,
+    StoredChunk,
+    StoredDocument,
+    StoreStatus,
+    VerifyReport,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class KnowledgeSearchPort(Protocol):
+    """The one door through which a lookup gets candidates (PORT-1). Safe to call from several threads."""
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Find candidates.
+
+        `dense`: one dense vector search, filtered by the category if one is given (PORT-4). `hybrid`: the paths
+        `dense` (never filtered by category), `dense_filtered` (only with a category) and `lexical`, each asked for
+        `retrieve_k`, run concurrently and fused (PORT-5). Scope, `where` and `exclude_documents` hold on every path.
+        Every hit is reported once, with a Reason per path that found it, ranks from 1 without gaps.
+
+        Raises:
+            StoreError, EmbedderError: every path that should have run failed. One failing path is a degraded
+                response instead.
+        """
+        ...
+
+
+class Snapshot(Protocol):
+    """One consistent view of a store: every call sees the same committed version of each document.
+
+    Safe to call from several threads. Valid until its context manager ends.
+    """
+
+    @property
+    def size(self) -> int:
+        """Chunks in the store, whatever the filters."""
+        ...
+
+    def dense(self, vector: NDArray[np.float32], k: int, filters: Filters) -> tuple[Scored, ...]:
+        """The k nearest chunks within the filters, best first.
+
+        `vector` is float32 [dimensions] of unit length. Scores are similarities (SCORE-2): for unit vectors the
+        cosine in [-1, 1]. Equal scores are ordered by evidence key, at the cut too (RRF-3). An engine may search
+        approximately, but within filters as well as without, at recall@20 >= 0.99 against exact.
+        """
+        ...
+
+    def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> tuple[Scored, ...]:
+        """The k best chunks by BM25 that hold at least one of the terms, within the filters, best first.
+
+        Terms are tokens of the store's analyser, compared exactly; nothing in them is syntax. Filters don't change
+        scores. Scores are > 0, higher is better; ties as in `dense`. No terms -> no hits.
+        """
+        ...
+
+    def similarities(self, vector: NDArray[np.float32], keys: Sequence[str]) -> Mapping[str, float]:
+        """The similarity of each of these chunks to the vector, exactly as `dense` would score it (SCORE-3, SCORE-4).
+
+        Keys that the store doesn't hold are left out.
+        """
+        ...
+
+    def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
+        """The chunks with these evidence keys; those that the store doesn't hold are left out."""
+        ...
+
+
+class Store(Protocol):
+    """Documents, their chunks and the indexes over them. Safe to call from several threads.
+
+    One writer at a time, across processes: a second one waits for a bounded time. Readers never wait for writers.
+    """
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """A view of everything that was acknowledged before the call (read-your-writes)."""
+        ...
+
+    def binding(self) -> StoreBinding | None:
+        """What the contents were made with; None for a store that was never written."""
+        ...
+
+    def bind(self, binding: StoreBinding) -> None:
+        """Record what the contents are made with, before the first write. Idempotent.
+
+        Raises:
+            EmbedderMismatch: the store is bound to another embedder; names both.
+            StoreVersion: the store is bound to another analyser.
+        """
+        ...
+
+    def apply(self, changes: Sequence[DocumentChange]) -> None:
+        """Write these new versions, each atomically: a reader sees the old or the new one, never a mixture.
+
+        When it returns, they are durable and found on every path, and old chunks are found on none. A `Reuse`
+        takes the vector of the stored version.
+
+        Raises:
+            StoreConflict: the stored version of a document is not the expected one, or the batch holds one document
+                twice; no document of this call was written.
+            StoreLocked: another writer holds the store for too long.
+            StoreUnreachable: no space, no permission. Documents not written keep their old version.
+        """
+        ...
+
+    def delete(self, doc_ids: Sequence[str]) -> int:
+        """Remove these documents from every path and return how many chunks went. Unknown ids are ignored."""
+        ...
+
+    def documents(self) -> Iterator[DocumentInfo]:
+        """The catalogue, ordered by doc_id."""
+        ...
+
+    def stored(self, doc_id: str) -> StoredDocument | None:
+        """What the planner needs of the stored version; None if there is none."""
+        ...
+
+    def status(self) -> StoreStatus:
+        """Figures and binding."""
+        ...
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare the truth with every derived index; with `repair`, put right what differs."""
+        ...
+
+    def close(self) -> None:
+        """Release files, locks and threads. Idempotent; the store can't be used afterwards."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Text -> unit vector. Safe to call from several threads. Same text, same bytes, whatever the batch.
+
+    `count_tokens(text) -> int` is optional; without it Citewell uses a bound by script that is never too low.
+    """
+
+    @property
+    def name(self) -> str:
+        """Such as `use-multilingual`."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Of its vectors."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs when the model differs (INGEST-8)."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest passage that it takes whole, in its own tokens."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Float32 [len(texts), dimensions], rows of unit length, in the order of the texts.
+
+        Raises:
+            EmbedderUnavailable: the model or its endpoint can't be had.
+            EmbedderError: it failed on these texts.
+        """
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Float32 [dimensions] of unit length; raises as `embed_passages`."""
+        ...
+
+
+def embedder_identity(embedder: Embedder) -> EmbedderIdentity:
+    """What a store remembers of an embedder (INGEST-8)."""
+    prefixes = getattr(embedder, "prefixes", ("", ""))
+    return EmbedderIdentity(embedder.name, embedder.dimensions, embedder.fingerprint, tuple(prefixes))
