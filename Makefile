@@ -1,0 +1,59 @@
+# Every target works on a fresh clone: each depends on `setup`, which needs only Python (>= 3.11) and make.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+DATA   ?= ../shared/data
+WORKERS ?= 2
+
+.PHONY: setup demo test test-all soak check format bench clean help
+
+help:
+	@echo "make setup | demo | test | test-all | soak | check | format | bench | clean"
+
+# The environment, the package with what its tests need, and the default model.
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Citewell needs Python 3.11 or later")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/citewell model pull
+	@touch $(STAMP)
+
+demo: setup
+	@$(BIN)/citewell demo
+
+# Fast, offline, in parallel; anything slow is marked so and runs in test-all.
+test: setup
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+# Also what is slow: kills, large inputs, real services.
+test-all: setup
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m "slow or not slow"
+
+soak: setup
+	$(BIN)/python bench/kill_ingest.py --rounds 30
+
+# The whole gate, at the desk and in CI.
+check: setup
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/python bench/check_wheel.py
+
+format: setup
+	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench
+
+bench: setup
+	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/ingest.py --data $(DATA)
+	$(BIN)/python bench/quality.py --data $(DATA)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

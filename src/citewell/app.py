@@ -1,0 +1,312 @@
+"""The composition root: a location, Settings and perhaps an embedder become one Knowledge (API-1).
+
+The only module that chooses adapters; it knows no rule and no order of steps. Adapters load when they are first
+needed, so that importing Citewell stays cheap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from citewell.admission import admit, admit_scope
+from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.config import EmbedderSettings, Settings
+from citewell.errors import ConfigError, InvalidRequest, UnknownEvidence
+from citewell.identity import parse_key
+from citewell.lookup import Lookup, LookupResult
+from citewell.model import (
+    Document,
+    DocumentInfo,
+    EvidenceBlock,
+    IngestReport,
+    Mode,
+    Scalar,
+    StoreBinding,
+    StoredChunk,
+    StoreStatus,
+    VerifyReport,
+)
+from citewell.ports import Embedder, Store, embedder_identity
+from citewell.scope import is_visible
+from citewell.search import StoreSearch
+
+if TYPE_CHECKING:
+    from citewell.ingest import Progress
+
+Labels = str | Sequence[str] | None
+
+
+class Knowledge:
+    """A store of documents, and the ways to fill it and to look things up in it; safe to use from several threads.
+
+    Make one with `Knowledge.open`. It is a context manager; `close` releases files and threads.
+    """
+
+    def __init__(self, store: Store, embedder: Embedder, settings: Settings) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._settings = settings
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        create: bool = True,
+    ) -> Knowledge:
+        """Open a store, or make an empty one.
+
+        Args:
+            location: a directory for the embedded engine, or `memory:` for one that is gone on close; None = the
+                setting `store.location`.
+            settings: None = defaults and the environment.
+            embedder: None = the one that the settings name.
+            create: whether to make a store where there is none.
+
+        Raises:
+            StoreError: it can't be opened.
+            EmbedderMismatch: it was filled by another embedder.
+        """
+        settings = settings or Settings.load()
+        where = str(location) if location is not None else settings.store.location
+        knowledge = cls(_open_store(where, settings, create=create), embedder or open_embedder(settings.embedder), settings)
+        try:
+            knowledge._check_binding()
+        except BaseException:
+            knowledge.close()
+            raise
+        return knowledge
+
+    @property
+    def settings(self) -> Settings:
+        """In force."""
+        return self._settings
+
+    @property
+    def embedder(self) -> Embedder:
+        """In use."""
+        return self._embedder
+
+    def _check_binding(self) -> None:
+        binding = self._store.binding()
+        if binding is not None:
+            self._store.bind(self._own_binding)
+
+    @cached_property
+    def _own_binding(self) -> StoreBinding:
+        return StoreBinding(embedder_identity(self._embedder), ANALYZER_VERSION)
+
+    @cached_property
+    def _search(self) -> StoreSearch:
+        return StoreSearch(self._store, self._embedder, self._settings.search)
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return Lookup(self._search, budget=self._settings.budget)
+
+    def ingest(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        category: str | None = None,
+        scope: Labels = None,
+        prefix: str = "",
+        prune: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> IngestReport:
+        """Bring the store in line with these files and folders (INGEST-1..9).
+
+        Args:
+            paths: a file, a folder, or several.
+            category: of every document; None = what its front matter says.
+            scope: labels that every document bears.
+            prefix: put before every document id; sets two roots apart.
+            prune: delete stored documents of these roots whose files are gone.
+            progress: called now and then with what has been done.
+        """
+        chosen = [paths] if isinstance(paths, str | Path) else list(paths)
+        return self._ingestion().paths(
+            [Path(path) for path in chosen], category=category, scope=scope, prefix=prefix, prune=prune, progress=progress
+        )
+
+    def ingest_documents(
+        self, documents: Iterable[Document], *, progress: Callable[[Progress], None] | None = None
+    ) -> IngestReport:
+        """Bring the store in line with these documents."""
+        return self._ingestion().documents(documents, progress=progress)
+
+    def _ingestion(self) -> Ingestion:
+        from citewell.ingest import Ingestion  # noqa: PLC0415 - lookups need no splitter
+
+        return Ingestion(self._store, self._embedder, analyze=analyze, binding=self._own_binding)
+
+    def delete(self, doc_id: str) -> int:
+        """Remove a document and return how many chunks went; 0 if there was none."""
+        return self._store.delete([doc_id])
+
+    def lookup(
+        self,
+        query: str,
+        *,
+        category: str | None = None,
+        scope: Labels = None,
+        where: Mapping[str, Scalar] | None = None,
+        mode: Mode | None = None,
+        retrieve_k: int | None = None,
+        return_n: int | None = None,
+        min_similarity: float | None = None,
+        max_chunks_per_document: int | None = None,
+    ) -> LookupResult:
+        """Find evidence for a question.
+
+        Args:
+            query: in natural language, an error code, a command: text is never syntax.
+            category: soft; a guess of where the answer is.
+            scope: hard; the labels that the caller holds. None = everything, [] = nothing.
+            where: hard; metadata fields and the values that they must equal.
+            mode: `dense` or `hybrid`; None = the setting, as for the numbers below.
+            retrieve_k: candidates asked of each path.
+            return_n: the most blocks returned.
+            min_similarity: in [-1, 1].
+            max_chunks_per_document: 0 = no cap.
+
+        Raises:
+            InvalidRequest: an argument can't be used.
+            ScopeDenied: the store demands a scope.
+            StoreError, EmbedderError: every path failed.
+        """
+        request = admit(
+            query,
+            category=category,
+            scope=scope,
+            where=where,
+            mode=mode,
+            retrieve_k=retrieve_k,
+            return_n=return_n,
+            min_similarity=min_similarity,
+            max_chunks_per_document=max_chunks_per_document,
+            policy=self._settings.lookup,
+            search=self._settings.search,
+            require_scope=self._settings.store.require_scope,
+        )
+        return self._lookup.run(request)
+
+    async def alookup(
+        self,
+        query: str,
+        *,
+        category: str | None = None,
+        scope: Labels = None,
+        where: Mapping[str, Scalar] | None = None,
+        mode: Mode | None = None,
+        retrieve_k: int | None = None,
+        return_n: int | None = None,
+        min_similarity: float | None = None,
+        max_chunks_per_document: int | None = None,
+    ) -> LookupResult:
+        """`lookup` in a worker thread, for callers with an event loop."""
+        return await asyncio.to_thread(
+            self.lookup,
+            query,
+            category=category,
+            scope=scope,
+            where=where,
+            mode=mode,
+            retrieve_k=retrieve_k,
+            return_n=return_n,
+            min_similarity=min_similarity,
+            max_chunks_per_document=max_chunks_per_document,
+        )
+
+    def show(self, evidence_key: str, *, scope: Labels = None) -> EvidenceBlock:
+        """One chunk by its evidence key.
+
+        Raises:
+            UnknownEvidence: there is none within the scope; outside it reads the same.
+        """
+        key = parse_key(evidence_key).evidence_key
+        held = admit_scope(scope, require_scope=self._settings.store.require_scope)
+        with self._store.snapshot() as view:
+            chunk = view.fetch([key]).get(key)
+        if chunk is None or not is_visible(chunk.scope, held):
+            raise UnknownEvidence(f"there is no evidence {evidence_key!r}", way_out="Copy the id of a lookup's evidence.")
+        return _as_block(chunk)
+
+    def documents(self) -> Iterator[DocumentInfo]:
+        """The catalogue, ordered by document id."""
+        return self._store.documents()
+
+    def status(self) -> StoreStatus:
+        """Figures of the store, and what it is bound to."""
+        return self._store.status()
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare the stored truth with its indexes; with `repair`, put right what differs."""
+        return self._store.verify(repair=repair)
+
+    def close(self) -> None:
+        """Release files and threads. Idempotent."""
+        if "_search" in self.__dict__:
+            self._search.close()
+        self._store.close()
+        close_embedder = getattr(self._embedder, "close", None)
+        if callable(close_embedder):
+            close_embedder()
+
+    def __enter__(self) -> Knowledge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_embedder(settings: EmbedderSettings) -> Embedder:
+    """The embedder that the settings name; a model in this process loads at its first text."""
+    if settings.url is not None:
+        from citewell.adapters.embedders.openai import OpenAIEmbedder  # noqa: PLC0415 - only who uses HTTP pays for it
+
+        return OpenAIEmbedder(
+            settings.url,
+            settings.name,
+            api_key=settings.api_key,
+            dimensions=settings.dimensions,
+            query_prefix=settings.query_prefix,
+            passage_prefix=settings.passage_prefix,
+        )
+    if settings.name != "use-multilingual":
+        raise ConfigError(
+            f"embedder.name is {settings.name!r}, and there is no model of that name in this process",
+            way_out="Use 'use-multilingual', or set embedder.url to an endpoint that serves it.",
+        )
+    from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
+
+    return UseMultilingual(installed_model_path(settings))
+
+
+def _as_block(chunk: StoredChunk) -> EvidenceBlock:
+    shared = {item.name for item in fields(EvidenceBlock)} & {item.name for item in fields(StoredChunk)}
+    return EvidenceBlock(**{name: getattr(chunk, name) for name in sorted(shared)})
+
+
+def _open_store(location: str, settings: Settings, *, create: bool) -> Store:
+    if location == "memory:":
+        from citewell.adapters.memory import MemoryStore  # noqa: PLC0415 - one engine per process is the rule
+
+        return MemoryStore()
+    if location.startswith(("milvus:", "http://", "https://")):
+        raise InvalidRequest(
+            f"{location!r} names a Milvus store, which this version can't open", way_out="Name a directory."
+        )
+    from citewell.adapters.local import LocalStore  # noqa: PLC0415 - one engine per process is the rule
+
+    return LocalStore.open(Path(location), create=create, lock_timeout_s=settings.store.lock_timeout_s)

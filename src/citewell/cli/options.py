@@ -1,0 +1,43 @@
+"""The options that every command shares, and how they become Settings and a Knowledge.
+
+The environment is read here (`CITEWELL_KB`, `CITEWELL_CONFIG`) and by Settings.load; a `citewell.toml` in the working
+folder is taken if no other file is named.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from citewell.app import Knowledge
+    from citewell.config import Settings
+
+KbOption = Annotated[
+    str | None, typer.Option("--kb", envvar="CITEWELL_KB", help="The store: a directory. Default: ./.citewell.")
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", envvar="CITEWELL_CONFIG", help="A TOML or YAML file. Default: ./citewell.toml if there."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+
+_IN_WORKING_FOLDER = Path("citewell.toml")
+
+
+def load_settings(config: Path | None) -> Settings:
+    """The settings in force for this call."""
+    from citewell.config import Settings
+
+    if config is None and _IN_WORKING_FOLDER.is_file():
+        config = _IN_WORKING_FOLDER
+    return Settings.load(config)
+
+
+def open_knowledge(kb: str | None, config: Path | None, *, create: bool = False) -> Knowledge:
+    """Open the store that the options name; reading commands never make one."""
+    from citewell.app import Knowledge
+
+    return Knowledge.open(kb, settings=load_settings(config), create=create)

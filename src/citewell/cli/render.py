@@ -1,0 +1,298 @@
+"""Values as text for people: evidence, the explanation of a lookup, reports, status.
+
+Everything reads well at 80 columns, without colour and through a pipe. Document text is printed as text: it is never
+taken for markup. Nothing is computed here that a result doesn't already say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from citewell.model import (
+    Candidate,
+    DocumentInfo,
+    EvidenceBlock,
+    IngestReport,
+    LookupOutcome,
+    PathReport,
+    StoreStatus,
+)
+from citewell.projection import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from citewell.ingest import Progress
+    from citewell.lookup import LookupResult
+
+_PREVIEW_CHARACTERS = 320
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Plain text through a pipe, colour on a terminal; `NO_COLOR` is respected."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def number(value: float | None, places: int = 3) -> str:
+    return "none" if value is None else f"{value:.{places}f}"
+
+
+def why(candidate: Candidate) -> str:
+    """`dense #1, lexical #3`: every path that found it, and its rank there."""
+    return ", ".join(f"{reason.path} #{reason.rank}" for reason in candidate.reasons) or "asked for by its key"
+
+
+def _preview(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _PREVIEW_CHARACTERS else f"{flat[:_PREVIEW_CHARACTERS].rstrip()} ..."
+
+
+def _heading(block: Candidate) -> str:
+    parts = [block.title, *([block.breadcrumb] if block.breadcrumb != block.title else [])]
+    return " > ".join(part for part in parts if part)
+
+
+_STATUS = {
+    "ok": "evidence found",
+    "empty_store": "the store holds no documents yet",
+    "no_match": "nothing matches within the filters",
+    "below_similarity": "nothing reaches the similarity floor",
+    "all_already_shown": "everything that matches was shown before",
+}
+
+
+def _summary(result: LookupOutcome) -> str:
+    trace = result.trace
+    blocks = f"{len(result.evidence)} of {len(trace.candidates)} candidates from {trace.distinct_documents} documents"
+    return f"{trace.mode}: {_STATUS[result.status]}; {blocks}; {trace.milliseconds.get('total', 0.0):.0f} ms"
+
+
+def evidence(result: LookupOutcome) -> None:
+    """Each block: its key, why it was found, where it stands, the beginning of its text."""
+    out = console()
+    out.print(Text(_summary(result), style="bold"))
+    _remarks(out, result)
+    for place, item in enumerate(result.evidence, start=1):
+        _evidence_item(out, place, item)
+
+
+def _remarks(out: Console, result: LookupOutcome) -> None:
+    for cause in result.degraded:
+        out.print(Text(f"degraded: {cause}", style="yellow"))
+    for note in result.trace.notes:
+        out.print(Text(f"note: {note}", style="yellow"))
+
+
+def _evidence_item(out: Console, place: int, item: EvidenceBlock) -> None:
+    out.print()
+    out.print(Text.assemble((f"[{place}] ", "dim"), (item.evidence_key, "bold cyan")))
+    out.print(Padding(Text(f"similarity {number(item.similarity)}; found by {why(item)}", style="green"), (0, 0, 0, 4)))
+    if _heading(item):
+        out.print(Padding(Text(_heading(item), style="dim"), (0, 0, 0, 4)))
+    out.print(Padding(Text(_preview(item.text)), (0, 0, 0, 4)))
+
+
+def block(item: EvidenceBlock) -> None:
+    """One chunk, whole."""
+    out = console()
+    out.print(Text(item.evidence_key, style="bold cyan"))
+    if _heading(item):
+        out.print(Text(_heading(item), style="dim"))
+    line = f", line {item.locator.line}" if item.locator.line else ""
+    out.print(Text(f"{item.source}{line}", style="dim"))
+    out.print()
+    out.print(Text(item.text))
+
+
+def agent(result: LookupResult) -> None:
+    """What an agent sees, to the letter."""
+    print(to_text(result.to_agent()))
+
+
+def explanation(result: LookupOutcome) -> None:
+    """Every path's ranking side by side, the fused order, what was dropped and why, then the evidence."""
+    out = console()
+    out.print(Text(_summary(result), style="bold"))
+    _remarks(out, result)
+    out.print()
+    _paths_table(out, result)
+    _rankings_table(out, result)
+    _fusion_table(out, result)
+    _dropped_table(out, result)
+    for place, item in enumerate(result.evidence, start=1):
+        _evidence_item(out, place, item)
+
+
+def table(title: str, *columns: str, numbers: Sequence[str] = ()) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        right = column in numbers
+        table.add_column(column, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    return table
+
+
+def _paths_table(out: Console, result: LookupOutcome) -> None:
+    grid = table("Paths", "path", "status", "hits", "ms", "weight", "filter", numbers=("hits", "ms", "weight"))
+    for report in result.trace.paths:
+        weight = result.trace.weights.get(report.path)
+        grid.add_row(
+            report.path,
+            _path_status(report),
+            f"{report.hits}{'+' if report.cut else ''}",
+            f"{report.milliseconds:.1f}",
+            "" if weight is None else f"{weight:g}",
+            report.filter,
+        )
+    out.print(grid)
+
+
+def _path_status(report: PathReport) -> str:
+    return f"{report.status}: {report.cause}" if report.cause else report.status
+
+
+_ROWS = 10
+
+
+def _rankings_table(out: Console, result: LookupOutcome) -> None:
+    """The first rows of each ranking, each with its raw score; scores of two columns are never compared."""
+    ran = [report.path for report in result.trace.paths if report.hits]
+    if not ran:
+        return
+    grid = table("Rankings (raw scores; not comparable across paths)", "#", *ran, numbers=("#",))
+    rankings = {path: _ranking(result.trace.candidates, path) for path in ran}
+    for rank in range(1, min(_ROWS, max(map(len, rankings.values()))) + 1):
+        grid.add_row(str(rank), *(rankings[path].get(rank, "") for path in ran))
+    out.print(grid)
+
+
+def _ranking(candidates: Sequence[Candidate], path: str) -> dict[int, str]:
+    return {
+        reason.rank: f"{candidate.evidence_key} {number(reason.score)}"
+        for candidate in candidates
+        for reason in candidate.reasons
+        if reason.path == path
+    }
+
+
+def _fusion_table(out: Console, result: LookupOutcome) -> None:
+    if result.trace.mode != "hybrid":
+        return
+    fates = {dropped.evidence_key: dropped.reason for dropped in result.trace.dropped}
+    columns = ("#", "evidence key", "fused", "similarity", "found by", "outcome")
+    grid = table("Fused order", *columns, numbers=("#", "fused", "similarity"))
+    for rank, candidate in enumerate(result.trace.candidates[:_ROWS], start=1):
+        grid.add_row(
+            str(rank),
+            candidate.evidence_key,
+            number(candidate.fused_score, 5),
+            number(candidate.similarity),
+            why(candidate),
+            fates.get(candidate.evidence_key, "kept"),
+        )
+    out.print(grid)
+
+
+def _dropped_table(out: Console, result: LookupOutcome) -> None:
+    """Grouped by reason, each with the first few keys and their numbers."""
+    if result.trace.out_of_scope:
+        out.print(Text(f"{result.trace.out_of_scope} hits outside the scope were dropped", style="red"))
+    groups: dict[str, list[str]] = {}
+    for dropped in result.trace.dropped:
+        groups.setdefault(dropped.reason, []).append(f"{dropped.evidence_key} ({dropped.detail})")
+    if not groups:
+        return
+    grid = table("Dropped", "reason", "count", "the first of them", numbers=("count",))
+    for reason, lines in groups.items():
+        grid.add_row(reason, str(len(lines)), "\n".join(lines[:3]))
+    out.print(grid)
+
+
+def documents(infos: Sequence[DocumentInfo]) -> None:
+    """The catalogue as a table."""
+    grid = table(
+        f"{len(infos)} documents", "document", "title", "category", "chunks", "characters", numbers=("chunks", "characters")
+    )
+    for info in infos:
+        grid.add_row(info.doc_id, info.title, info.category or "", str(info.chunks), str(info.characters))
+    console().print(grid)
+
+
+def status(found: StoreStatus) -> None:
+    """Figures of the store, one a line."""
+    rows: dict[str, object] = {
+        "location": found.location,
+        "engine": found.engine,
+        "documents": found.documents,
+        "chunks": found.chunks,
+        "sequence": found.sequence,
+    }
+    if found.binding:
+        embedder = found.binding.embedder
+        rows["embedder"] = f"{embedder.name}, {embedder.dimensions} dimensions, {embedder.fingerprint[:12]}"
+        rows["analyzer"] = found.binding.analyzer
+    _pairs({**rows, **dict(found.details)})
+
+
+def settings(rows: Sequence[tuple[str, object, str]]) -> None:
+    """Every key, its value and origin."""
+    grid = table("Settings", "key", "value", "origin")
+    for name, value, origin in rows:
+        grid.add_row(name, "(unset)" if value is None else str(value), origin)
+    console().print(grid)
+
+
+def _pairs(rows: Mapping[str, object]) -> None:
+    grid = Table(show_header=False, box=None, pad_edge=False)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows.items():
+        grid.add_row(name, str(value))
+    console().print(grid)
+
+
+def ingestion(report: IngestReport) -> None:
+    """One line per file that was not plainly fine, then the summary."""
+    out = console()
+    for file in report.files:
+        if file.detail or file.status in ("failed", "skipped", "no_text", "deleted"):
+            out.print(Text(f"{file.status:<9} {file.doc_id}{': ' if file.detail else ''}{file.detail}"))
+    counts = [f"{report.count(status)} {status.replace('_', ' ')}" for status in _REPORTED if report.count(status)]
+    out.print(
+        Text(
+            f"{', '.join(counts) or 'no files'}; {report.chunks} chunks, {report.embedded} embedded,"
+            f" {report.seconds:.1f} s",
+            style="bold",
+        )
+    )
+
+
+_REPORTED = ("added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text")
+
+
+@contextmanager
+def ingestion_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
+    """A progress bar on stderr while files are ingested; nothing where stderr is no terminal."""
+    err = console(stderr=True)
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("files"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    with Bar(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("files", total=None, rate="")
+
+        def advance(progress: Progress) -> None:
+            rate = f"{progress.embedded} chunks embedded"
+            bar.update(task, completed=progress.files_done, total=progress.files_total, rate=rate)
+
+        yield advance

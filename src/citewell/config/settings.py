@@ -1,0 +1,186 @@
+"""`{dotted key: value}` by origin into one frozen Settings, with where each value came from.
+
+What depends on more than one key is decided here: the fallback `rag.top-k`, and that retrieve-k is not below
+return-n. Nothing is read here but the one file that `Settings.load` is given, and the environment with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from citewell.config.keys import KEYS
+from citewell.config.parse import parse_environment, parse_file, parse_mapping
+from citewell.errors import ConfigError
+from citewell.fusion import check_weights
+from citewell.model import Budget, LookupPolicy, SearchPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """The `store.*` settings; lock_timeout_s in seconds."""
+
+    location: str = "./.citewell"
+    require_scope: bool = False
+    lock_timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """The `embedder.*` settings."""
+
+    name: str = "use-multilingual"
+    url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    dimensions: int | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    cache_dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be configured, read once (API-7).
+
+    Attributes:
+        lookup: `rag.*`.
+        search: `retrieval.search.*`.
+        budget: `projection.*`.
+        store: `store.*`.
+        embedder: `embedder.*`.
+        origins: by dotted key, where its value came from; a key that is not there has its default.
+    """
+
+    lookup: LookupPolicy = field(default_factory=LookupPolicy)
+    search: SearchPolicy = field(default_factory=SearchPolicy)
+    budget: Budget = field(default_factory=Budget)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path | None = None,
+        *,
+        overrides: Mapping[str, object] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Settings:
+        """Read a TOML or YAML file, then the environment, then arguments; the later wins.
+
+        Args:
+            path: of the file; None = no file.
+            overrides: dotted keys, or nested tables.
+            environment: variables to read instead of the process's own.
+
+        Raises:
+            ConfigError: the file can't be read or parsed; a key is unknown; a value is out of range.
+        """
+        layers: list[tuple[str, Mapping[str, object]]] = []
+        if path is not None:
+            layers.append((str(path), parse_file(_read(Path(path)), str(path))))
+        layers.append(("environment", parse_environment(os.environ if environment is None else environment)))
+        layers.append(("argument", parse_mapping(overrides or {}, "an argument")))
+        return cls._of(layers)
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, object]) -> Settings:
+        """From nested tables or dotted keys alone: no file, no environment."""
+        return cls._of([("argument", parse_mapping(mapping, "an argument"))])
+
+    @classmethod
+    def _of(cls, layers: list[tuple[str, Mapping[str, object]]]) -> Settings:
+        values: dict[str, object] = {key.name: key.default for key in KEYS}
+        origins: dict[str, str] = {}
+        readers = {key.name: key.read for key in KEYS}
+        for origin, layer in layers:
+            for name in layer:
+                values[name] = readers[name](name, layer[name])
+                origins[name] = origin
+        _fall_back(values, origins)
+        return _assemble(values, origins)
+
+    def describe(self) -> list[tuple[str, object, str]]:
+        """Every key, its value and where it came from, in the order of the table; secrets are hidden."""
+        values = _values(self)
+        return [
+            (key.name, _shown(values[key.name], secret=key.secret), self.origins.get(key.name, "default"))
+            for key in KEYS
+        ]
+
+    def with_location(self, location: str) -> Settings:
+        """The same settings for another store."""
+        return replace(self, store=replace(self.store, location=location))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}", way_out="Name a readable TOML or YAML file.") from error
+
+
+def _fall_back(values: dict[str, object], origins: dict[str, str]) -> None:
+    """`rag.top-k` stands in for whichever of the two widths is absent, and neither may contradict the other (POST-5)."""
+    if values["rag.top-k"] is not None:
+        for name in ("rag.retrieve-k", "rag.return-n"):
+            if name not in origins:
+                values[name], origins[name] = values["rag.top-k"], f"rag.top-k of {origins['rag.top-k']}"
+    retrieve_k, return_n = cast("int", values["rag.retrieve-k"]), cast("int", values["rag.return-n"])
+    if retrieve_k < return_n:
+        raise ConfigError(
+            f"rag.retrieve-k is {retrieve_k} ({origins.get('rag.retrieve-k', 'default')}), below rag.return-n,"
+            f" which is {return_n} ({origins.get('rag.return-n', 'default')})",
+            way_out="Raise rag.retrieve-k or lower rag.return-n.",
+        )
+
+
+_FIELDS = {"store.lock-timeout": "lock_timeout_s"}
+
+
+def _section(values: Mapping[str, Any], section: str) -> dict[str, Any]:
+    """The values of one section by field name, without `rag.top-k`, which has done its work."""
+    names = [name for name in values if name.rpartition(".")[0] == section and name != "rag.top-k"]
+    return {_field(name): values[name] for name in names}
+
+
+def _field(name: str) -> str:
+    return _FIELDS.get(name, name.rpartition(".")[2].replace("-", "_"))
+
+
+def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
+    check_weights(values["retrieval.search.weights"])
+    return Settings(
+        lookup=LookupPolicy(**_section(values, "rag")),
+        search=SearchPolicy(**_section(values, "retrieval.search")),
+        budget=Budget(**_section(values, "projection")),
+        store=StoreSettings(**_section(values, "store")),
+        embedder=EmbedderSettings(**_section(values, "embedder")),
+        origins=dict(origins),
+    )
+
+
+_PLACES = {
+    "rag": "lookup",
+    "retrieval.search": "search",
+    "projection": "budget",
+    "store": "store",
+    "embedder": "embedder",
+}
+def _values(settings: Settings) -> dict[str, object]:
+    """Each key's value; `rag.top-k` lives on in the two that it stood in for."""
+    values: dict[str, object] = {"rag.top-k": None}
+    for key in KEYS:
+        section = key.name.rpartition(".")[0]
+        if key.name != "rag.top-k":
+            values[key.name] = getattr(getattr(settings, _PLACES[section]), _field(key.name))
+    return values
+
+
+def _shown(value: object, *, secret: bool) -> object:
+    if secret and value is not None:
+        return "(set)"
+    return list(value) if isinstance(value, tuple) else value
