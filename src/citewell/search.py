@@ -74,6 +74,7 @@ class StoreSearch:
         store: where the chunks are.
         embedder: the one that filled the store (INGEST-8).
         policy: constant, weights and paths of the fusion.
+        analyze: the query side of the analysis that the store's terms were made with.
         clock: seconds; for the reports only.
     """
 
@@ -83,11 +84,13 @@ class StoreSearch:
         embedder: Embedder,
         policy: SearchPolicy | None = None,
         *,
+        analyze: Callable[[str], Sequence[str]] = analyze_query,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._policy = policy or SearchPolicy()
+        self._analyze = analyze
         self._clock = clock
         self._workers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="citewell-path")
         self._matched = False
@@ -99,7 +102,7 @@ class StoreSearch:
     def search(self, request: SearchRequest) -> SearchResponse:
         """See KnowledgeSearchPort.search."""
         with self._store.snapshot() as view:
-            terms = analyze_query(request.query) if request.mode == "hybrid" else []
+            terms = self._analyze(request.query) if request.mode == "hybrid" else []
             plan = self._plan(request, terms)
             if view.size == 0:
                 return _nothing_stored(request, plan)

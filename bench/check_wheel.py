@@ -1,0 +1,58 @@
+"""Builds the wheel and starts it in an environment of its own that holds nothing but what the wheel asks for.
+
+    python bench/check_wheel.py
+
+The pinned versions of requirements.txt constrain that environment. It proves that the package starts without the
+tools of its tests: the import is cheap, the command line answers, and a lookup on a small store works when the
+default model is in the user's cache.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SMOKE = """
+import sys
+import citewell
+heavy = [name for name in ("numpy", "tantivy", "onnxruntime", "rich", "typer", "yaml", "httpx2") if name in sys.modules]
+assert not heavy, f"import citewell loads {heavy}"
+assert "pytest" not in sys.modules
+from citewell import Document, Knowledge, Settings
+from citewell.testing.fakes import HashEmbedder
+with Knowledge.open(sys.argv[1], settings=Settings(), embedder=HashEmbedder()) as knowledge:
+    knowledge.ingest_documents([Document("a.md", "# Alpha\\n\\nRotate the signing key.")])
+    result = knowledge.lookup("signing key", mode="hybrid")
+    assert [block.evidence_key for block in result.evidence] == ["a.md#chunk-0"], result
+    print(result.to_agent()["evidence"][0]["document_id"])
+"""
+
+
+def run(*command: str | Path) -> None:
+    """Run a command; its failure ends the check."""
+    subprocess.run([str(part) for part in command], check=True)
+
+
+def main() -> int:
+    """Build, install, start."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", work / "dist", ROOT)
+        wheel = next((work / "dist").glob("*.whl"))
+        venv.create(work / "env", with_pip=True)
+        python = work / "env" / "bin" / "python"
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", ROOT / "requirements.txt", wheel)
+        run(python, "-I", "-c", SMOKE, work / "kb")
+        run(work / "env" / "bin" / "citewell", "--help")
+        run(work / "env" / "bin" / "citewell", "demo", "--keep", work / "demo")
+    print("the wheel starts and answers")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
