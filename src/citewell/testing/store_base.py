@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
+from citewell.identity import format_key
 from citewell.model import DocumentChange, Filters, Reuse, Scored
 from citewell.ports import Store
 from citewell.testing.fakes import HashEmbedder
@@ -58,6 +59,11 @@ class Found:
         """The keys, sorted; fails the test if the two paths disagree on which there are."""
         assert sorted(self.dense) == sorted(self.lexical), "the two paths let through different chunks"
         return sorted(self.dense)
+
+
+def key(doc_id: str, chunk_index: int = 0) -> str:
+    """The evidence key of a chunk (ID-3)."""
+    return format_key(doc_id, chunk_index)
 
 
 def write(store: Store, *changes: DocumentChange) -> None:

@@ -11,7 +11,18 @@ from citewell.errors import StoreConflict
 from citewell.ports import Snapshot, Store
 from citewell.testing.requirement import requirement
 from citewell.testing.samples import change
-from citewell.testing.store_base import ANY, EMBEDDER, PATIENCE_S, StoreSuite, keys_of, look, put, size_of, write
+from citewell.testing.store_base import (
+    ANY,
+    EMBEDDER,
+    PATIENCE_S,
+    StoreSuite,
+    key,
+    keys_of,
+    look,
+    put,
+    size_of,
+    write,
+)
 
 
 def put_version(store: Store, name: str, chunks: int) -> None:
@@ -137,7 +148,7 @@ class Threads(StoreSuite):
             return run
 
         together(writer("a"), writer("b"))
-        expected = sorted(f"{name}{number}.md#chunk-0" for name in "ab" for number in range(12))
+        expected = sorted(key(f"{name}{number}.md") for name in "ab" for number in range(12))
         assert look(store, "shared").everywhere == expected
         assert store.verify().ok
 

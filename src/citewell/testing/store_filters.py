@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from citewell.identity import parse_key
 from citewell.model import Filters, Scalar
 from citewell.ports import Store
 from citewell.testing.requirement import requirement
@@ -16,6 +17,7 @@ from citewell.testing.store_base import (
     EMBEDDER,
     StoreSuite,
     dense,
+    key,
     keys_of,
     look,
     look_or_refuse,
@@ -26,8 +28,8 @@ from citewell.testing.store_base import (
 
 
 def documents_of(keys: list[str]) -> list[str]:
-    """The documents of one-chunk documents."""
-    return [key.removesuffix("#chunk-0") for key in keys]
+    """The document of each key."""
+    return [str(parse_key(found).doc_id) for found in keys]
 
 
 class SingleFilters(StoreSuite):
@@ -120,7 +122,7 @@ class SingleFilters(StoreSuite):
         assert documents_of(look(store, "shared", Filters(where=(("category", "mine"),))).everywhere) == ["a"]
         assert documents_of(look(store, "shared", Filters("mine")).everywhere) == ["b"]
         assert look(store, "shared", Filters(where=(("doc_id", "a"),))).everywhere == []
-        assert look(store, "shared", Filters(where=(("chunk_index", 99),))).everywhere == ["a#chunk-0"]
+        assert look(store, "shared", Filters(where=(("chunk_index", 99),))).everywhere == [key("a")]
 
     @requirement("POST-7", "PORT-2")
     def test_excluded_documents_stay_out_whole(self, store: Store) -> None:
@@ -128,13 +130,13 @@ class SingleFilters(StoreSuite):
         put(store, "ab", ["shared"])
         put(store, "b", ["shared"])
         assert look(store, "shared", Filters(exclude_documents=("a", "unknown"))).everywhere == [
-            "ab#chunk-0",
-            "b#chunk-0",
+            key("ab"),
+            key("b"),
         ]
         many = tuple(f"unknown{number}" for number in range(200))
         assert look(store, "shared", Filters(exclude_documents=(*many, "ab", "b"))).everywhere == [
-            "a#chunk-0",
-            "a#chunk-1",
+            key("a"),
+            key("a", 1),
         ]
 
 
@@ -160,7 +162,7 @@ class CombinedFilters(StoreSuite):
         for tenant in ("T1", "T2"):
             found = look(store, "shared secret", Filters(scope=(tenant,)))
             prefix = tenant.lower()
-            assert found.everywhere == [f"{prefix}/{doc}#chunk-{index}" for doc in "ab" for index in (0, 1)]
+            assert found.everywhere == [key(f"{prefix}/{doc}", index) for doc in "ab" for index in (0, 1)]
 
     @requirement("SAFE-1")
     @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ class CombinedFilters(StoreSuite):
         recalls = []
         for query in random_units(20, seed=33):
             scores = vectors[:kept].astype(np.float64) @ query.astype(np.float64)
-            best = {f"{at // 20:02}#chunk-{at % 20}" for at in np.argsort(-scores)[:20]}
+            best = {key(f"{at // 20:02}", at % 20) for at in np.argsort(-scores)[:20]}
             hits = dense(store, query, 20, Filters(exclude_documents=wanted))
             assert len(hits) == 20
             recalls.append(len(best & {*keys_of(hits)}) / 20)

@@ -17,6 +17,7 @@ from citewell.testing.store_base import (
     EMBEDDER,
     StoreSuite,
     dense,
+    key,
     keys_of,
     lexical,
     look,
@@ -37,8 +38,8 @@ def assert_empty(store: Store) -> None:
         for limits in (ANY, filters):
             assert not snapshot.dense(vector, 10, limits)
             assert not snapshot.lexical(("anything",), 10, limits)
-        assert not snapshot.similarities(vector, ("a.md#chunk-0",))
-        assert not snapshot.fetch(("a.md#chunk-0",))
+        assert not snapshot.similarities(vector, (key("a.md"),))
+        assert not snapshot.fetch((key("a.md"),))
     assert not list(store.documents())
     assert store.stored("a.md") is None
     assert store.delete(["a.md"]) == 0
@@ -68,7 +69,7 @@ class EmptyStores(StoreSuite):
         put(store, "a.md", ["old words"])
         store.delete(["a.md"])
         put(store, "a.md", ["new words"])
-        assert look(store, "words").everywhere == ["a.md#chunk-0"]
+        assert look(store, "words").everywhere == [key("a.md")]
 
     @requirement("PORT-6")
     def test_applying_nothing_writes_nothing(self, store: Store) -> None:
@@ -118,7 +119,7 @@ class Bindings(StoreSuite):
         assert all(name in refusal.value.message for name in named)
         assert refusal.value.way_out
         assert store.binding() == BINDING
-        assert look(store, "text").everywhere == ["a.md#chunk-0"]
+        assert look(store, "text").everywhere == [key("a.md")]
 
     @requirement("INGEST-8")
     def test_another_analyser_is_refused(self, store: Store) -> None:
@@ -200,7 +201,7 @@ class Lifetimes(StoreSuite):
         """I104."""
         for number, vector in enumerate(random_units(100, seed=41)):
             put(store, f"{number}.md", [f"shared unique{number}"], vectors=[vector])
-            expected = (f"{number}.md#chunk-0",)
+            expected = (key(f"{number}.md"),)
             assert keys_of(dense(store, vector, 1)) == keys_of(lexical(store, [f"unique{number}"])) == expected
         assert size_of(store) == 100
 
@@ -210,7 +211,7 @@ class Lifetimes(StoreSuite):
         store.close()
         store.close()
         with pytest.raises(StoreError), store.snapshot() as snapshot:
-            snapshot.fetch(["a.md#chunk-0"])
+            snapshot.fetch([key("a.md")])
         with pytest.raises(StoreError):
             store.apply([change("b.md", ["text"])])
         with pytest.raises(StoreError):
@@ -239,7 +240,7 @@ class Lifetimes(StoreSuite):
             assert opened.binding() == BINDING
             assert opened.verify().ok
             put(opened, "d.md", ["shared six"])
-            assert look(opened, "shared", Filters(scope=("x",))).everywhere == ["a.md#chunk-0", "a.md#chunk-1"]
-            assert "d.md#chunk-0" in look(opened, "shared").everywhere
+            assert look(opened, "shared", Filters(scope=("x",))).everywhere == [key("a.md"), key("a.md", 1)]
+            assert key("d.md") in look(opened, "shared").everywhere
         finally:
             opened.close()

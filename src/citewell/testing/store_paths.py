@@ -17,6 +17,7 @@ from citewell.testing.store_base import (
     EMBEDDER,
     StoreSuite,
     dense,
+    key,
     keys_of,
     lexical,
     look,
@@ -28,7 +29,7 @@ from citewell.testing.store_base import (
 HOSTILE_TERMS = (
     '"', "'", '"quoted"', "AND", "and", "OR", "NOT", "a:b", "text:x", "c:\\new\\", "\\", "\\\\", "*", "te*", "te", "?",
     "(", ")", "+x", "-x", "x", "~2", "x^2", "[a", "b]", "{}", "/re.*/", "%", "_", "max_conn", "max",
-    "kb-4471", "4471", "网关", "关", "é", "e", "😀", "#chunk-0", "--", ";", "x'or'1'='1", "l" * 300,
+    "kb-4471", "4471", "网关", "关", "é", "e", "😀", "#", key("a"), "--", ";", "x'or'1'='1", "l" * 300,
 )  # fmt: skip
 
 
@@ -44,7 +45,7 @@ class DensePaths(StoreSuite):
     @requirement("PORT-4", "RRF-3", "SCORE-2")
     def test_the_nearest_chunks_come_first_as_in_exact_search(self, store: Store) -> None:
         vectors = random_units(400, seed=11)
-        truth = {f"{doc}.md#chunk-{at}": vectors[doc * 10 + at] for doc in range(40) for at in range(10)}
+        truth = {key(f"{doc}.md", at): vectors[doc * 10 + at] for doc in range(40) for at in range(10)}
         write(
             store,
             *(change(f"{doc}.md", ["x"] * 10, vectors=list(vectors[doc * 10 : doc * 10 + 10])) for doc in range(40)),
@@ -77,18 +78,18 @@ class DensePaths(StoreSuite):
         write(store, change("zz.md", ["x"], vectors=[near]), change("aa.md", ["x"], vectors=[-tied]))
         query = unit(tied + 0.5 * near)
         (other,) = dense(store, near, 1)
-        assert other.key == "zz.md#chunk-0"
+        assert other.key == key("zz.md")
         for k in (1, 10, 39, 40):
             tied_hits = [hit for hit in dense(store, query, k + 1) if hit.key != other.key][:k]
-            assert keys_of(tied_hits) == tuple(f"tie{number:02}.md#chunk-0" for number in range(k))
+            assert keys_of(tied_hits) == tuple(key(f"tie{number:02}.md") for number in range(k))
             assert len({hit.score for hit in tied_hits}) == 1
-        assert dense(store, query, 42)[-1].key == "aa.md#chunk-0"
+        assert dense(store, query, 42)[-1].key == key("aa.md")
 
     @requirement("RRF-3")
     def test_keys_are_ordered_as_text_not_as_numbers(self, store: Store) -> None:
         put(store, "a.md", ["shared same"] * 12)
-        keys = tuple(sorted(f"a.md#chunk-{index}" for index in range(12)))
-        assert keys[2] == "a.md#chunk-10"
+        keys = tuple(sorted(key("a.md", index) for index in range(12)))
+        assert keys[2] == key("a.md", 10)
         assert look(store, "shared").dense == look(store, "shared").lexical == keys
 
     @requirement("POST-2", "ID-3")
@@ -96,8 +97,8 @@ class DensePaths(StoreSuite):
         """I13, I16: and a paragraph repeated within one document too."""
         put(store, "a.md", ["shared text", "other shared", "shared text"])
         put(store, "b.md", ["shared text"])
-        assert look(store, "shared text").dense[:3] == ("a.md#chunk-0", "a.md#chunk-2", "b.md#chunk-0")
-        assert look(store, "shared text").everywhere == ["a.md#chunk-0", "a.md#chunk-1", "a.md#chunk-2", "b.md#chunk-0"]
+        assert look(store, "shared text").dense[:3] == (key("a.md"), key("a.md", 2), key("b.md"))
+        assert look(store, "shared text").everywhere == [key("a.md"), key("a.md", 1), key("a.md", 2), key("b.md")]
 
 
 class Similarities(StoreSuite):
@@ -121,10 +122,10 @@ class Similarities(StoreSuite):
     @requirement("SCORE-4")
     def test_keys_that_are_not_there_have_no_similarity(self, store: Store) -> None:
         put(store, "a.md", ["text"])
-        strangers = ["a.md#chunk-1", "b.md#chunk-0", "vector:7", "nonsense", "a.md#chunk-0 ", ""]
+        strangers = [key("a.md", 1), key("b.md"), "vector:7", "nonsense", key("a.md") + " ", ""]
         with store.snapshot() as snapshot:
-            near = snapshot.similarities(EMBEDDER.embed_query("text"), ["a.md#chunk-0", *strangers])
-            assert near == pytest.approx({"a.md#chunk-0": 1.0}, abs=1e-6)
+            near = snapshot.similarities(EMBEDDER.embed_query("text"), [key("a.md"), *strangers])
+            assert near == pytest.approx({key("a.md"): 1.0}, abs=1e-6)
             assert snapshot.similarities(EMBEDDER.embed_query("text"), []) == {}
 
     @requirement("SCORE-1", "SCORE-2")
@@ -133,7 +134,7 @@ class Similarities(StoreSuite):
         axis = unit([1.0] + [0.0] * 63)
         across, between = unit([0.0, 1.0] + [0.0] * 62), unit([0.6, 0.8] + [0.0] * 62)
         put(store, "a.md", ["same", "between", "across", "opposite"], vectors=[axis, between, across, -axis])
-        expected = [("a.md#chunk-0", 1.0), ("a.md#chunk-1", 0.6), ("a.md#chunk-2", 0.0), ("a.md#chunk-3", -1.0)]
+        expected = [(key("a.md"), 1.0), (key("a.md", 1), 0.6), (key("a.md", 2), 0.0), (key("a.md", 3), -1.0)]
         hits = dense(store, axis, 10)
         assert keys_of(hits) == tuple(key for key, _ in expected)
         assert [hit.score for hit in hits] == pytest.approx([score for _, score in expected], abs=1e-6)
@@ -155,7 +156,7 @@ class LexicalPaths(StoreSuite):
     def test_any_of_the_terms_is_enough_and_a_chunk_with_none_is_no_hit(self, store: Store) -> None:
         put(store, "a.md", ["red apple", "green pear", "blue plum"])
         hits = lexical(store, ["apple", "pear", "unheard"])
-        assert sorted(keys_of(hits)) == ["a.md#chunk-0", "a.md#chunk-1"]
+        assert sorted(keys_of(hits)) == [key("a.md"), key("a.md", 1)]
         assert all(hit.score > 0 for hit in hits)
         assert lexical(store, ["unheard"]) == ()
         assert lexical(store, []) == ()
@@ -172,13 +173,13 @@ class LexicalPaths(StoreSuite):
     def test_a_rare_term_weighs_more_and_a_repeated_one_too(self, store: Store) -> None:
         texts = ["common rare xx yy", "common zz xx yy", "common common xx yy", "common zz ww vv"]
         put(store, "a.md", texts)
-        assert lexical(store, ["common", "rare"])[0].key == "a.md#chunk-0"
-        assert lexical(store, ["common"])[0].key == "a.md#chunk-2"
+        assert lexical(store, ["common", "rare"])[0].key == key("a.md")
+        assert lexical(store, ["common"])[0].key == key("a.md", 2)
 
     @requirement("LEX-2")
     def test_the_shorter_of_two_chunks_with_the_same_term_comes_first(self, store: Store) -> None:
         put(store, "a.md", ["apple " + " ".join(f"filler{number}" for number in range(60)), "apple pie"])
-        assert keys_of(lexical(store, ["apple"])) == ("a.md#chunk-1", "a.md#chunk-0")
+        assert keys_of(lexical(store, ["apple"])) == (key("a.md", 1), key("a.md"))
 
     @requirement("RRF-3", "LEX-2")
     def test_equal_scores_are_ordered_by_key_at_the_cut_too(self, store: Store) -> None:
@@ -190,14 +191,14 @@ class LexicalPaths(StoreSuite):
         for k in (1, 10, 39, 40):
             hits = lexical(store, ["same"], k + 1)
             assert ordered(hits)
-            assert keys_of(hits) == ("zz.md#chunk-0", *(f"tie{number:02}.md#chunk-0" for number in range(k)))
+            assert keys_of(hits) == (key("zz.md"), *(key(f"tie{number:02}.md") for number in range(k)))
 
     @requirement("LEX-2", "SAFE-2")
     def test_nothing_in_a_term_is_syntax(self, store: Store) -> None:
         """I83: each of these terms finds exactly the chunk that holds it, also beside the others."""
         put(store, "a.md", ["x"] * len(HOSTILE_TERMS), terms=[[term] for term in HOSTILE_TERMS])
         for index, term in enumerate(HOSTILE_TERMS):
-            assert keys_of(lexical(store, [term])) == (f"a.md#chunk-{index}",), term
+            assert keys_of(lexical(store, [term])) == (key("a.md", index),), term
         assert len(lexical(store, HOSTILE_TERMS)) == len(HOSTILE_TERMS)
         for term in ("An", "xx", "kb", "te?", "网", "chunk", "a", '""', "text", "E", "l" * 299):
             assert lexical(store, [term]) == (), term
@@ -205,7 +206,7 @@ class LexicalPaths(StoreSuite):
     @requirement("LEX-2")
     def test_a_chunk_without_terms_is_kept_and_never_a_lexical_hit(self, store: Store) -> None:
         put(store, "a.md", ["!!!", "apple"], terms=[[], ["apple"]])
-        assert keys_of(lexical(store, ["apple", "", "!!!"])) == ("a.md#chunk-1",)
+        assert keys_of(lexical(store, ["apple", "", "!!!"])) == (key("a.md", 1),)
         assert len(dense(store, EMBEDDER.embed_query("apple"), 5)) == 2
 
     @requirement("LEX-2")
@@ -219,8 +220,8 @@ class LexicalPaths(StoreSuite):
         """I81, as far as a store goes: terms come from the analyser."""
         write(store, *(sample.change() for sample in ZH))
         for query in ("连接池耗尽", "重启网关"):
-            assert lexical(store, terms_of(query))[0].key == "handbook-zh#chunk-1"
-        assert lexical(store, terms_of("Redis连接超时"))[0].key == "handbook-zh#chunk-2"
+            assert lexical(store, terms_of(query))[0].key == key("handbook-zh", 1)
+        assert lexical(store, terms_of("Redis连接超时"))[0].key == key("handbook-zh", 2)
 
     @requirement("LEX-2")
     def test_filters_do_not_change_scores(self, store: Store) -> None:

@@ -9,19 +9,19 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from citewell.errors import InvalidRequest
-from citewell.identity import check_doc_id, format_key
+from citewell.identity import check_doc_id
 from citewell.model import DocumentChange, Filters, Locator, StoredChunk
 from citewell.ports import Store
 from citewell.testing.requirement import requirement
 from citewell.testing.samples import change
-from citewell.testing.store_base import StoreSuite, look, put, size_of, texts_of, version_of, write
+from citewell.testing.store_base import StoreSuite, key, look, put, size_of, texts_of, version_of, write
 
 HOSTILE = (
     'x" or id >= 0 or "x', "x' or id >= 0 or 'x", "x' OR '1'='1", 'a"b', "a'b", "a\\", "\\",
     "C:\\new\\table.md", 'a\\"b', "a\\'b",
     "line\nbreak", "tab\tand\rreturn", "数据库连接池", "😀👩‍👩‍👧", "é",
-    "%", "_", "a%", "*", "?", "[a]", "{b}", "$c", "#chunk-0",
-    "a#chunk-1", "doc:", "null", "None", "true", "0", "-1", "1e5", ";--", "/*", "a,b", "a|b", "a b",
+    "%", "_", "a%", "*", "?", "[a]", "{b}", "$c",
+    key("a", 1), key("a")[1:], "doc:", "null", "None", "true", "0", "-1", "1e5", ";--", "/*", "a,b", "a|b", "a b",
     "\u200b", "\u202eabc",
     "\x01\x1f\x7f", "\u2028", "\ufffd", "\U0010ffff", "e\u0301x", "l" * 300, "文" * 300,
 )  # fmt: skip
@@ -45,6 +45,9 @@ def usable(doc_id: str) -> bool:
         return False
 
 
+MARKED = key("docs/a", 7) + ".md"
+"""A document id that holds what looks like the end of a key (ID-8)."""
+
 HOSTILE_IDS = tuple(value for value in HOSTILE if usable(value))
 
 
@@ -60,7 +63,7 @@ class HostileValues(StoreSuite):
     @requirement("SAFE-2", "ID-3")
     def test_any_document_id_can_be_written_found_replaced_and_deleted_alone(self, store: Store) -> None:
         """I73."""
-        keys = sorted(format_key(doc_id, 0) for doc_id in HOSTILE_IDS)
+        keys = sorted(key(doc_id) for doc_id in HOSTILE_IDS)
         assert len(set(keys)) == len(HOSTILE_IDS) > 40
         write(store, *(change(doc_id, ["shared", "shared tail"]) for doc_id in HOSTILE_IDS))
         for doc_id in HOSTILE_IDS:
@@ -68,10 +71,9 @@ class HostileValues(StoreSuite):
         assert look(store, "shared").everywhere == keys
         assert [info.doc_id for info in store.documents()] == sorted(HOSTILE_IDS)
         for left, doc_id in reversed(list(enumerate(HOSTILE_IDS))):
-            key = format_key(doc_id, 0)
-            assert fetched(store, key).doc_id == doc_id
+            assert fetched(store, key(doc_id)).doc_id == doc_id
             others = tuple(other for other in HOSTILE_IDS if other != doc_id)
-            assert look(store, "shared", Filters(exclude_documents=others)).everywhere == [key]
+            assert look(store, "shared", Filters(exclude_documents=others)).everywhere == [key(doc_id)]
             assert store.delete([doc_id]) == 1
             assert store.stored(doc_id) is None
             assert size_of(store) == left
@@ -83,9 +85,8 @@ class HostileValues(StoreSuite):
         write(store, *(bearing(f"{at:02}", field, value) for at, value in enumerate(HOSTILE)))
         put(store, "bare", ["shared"])
         for at, value in enumerate(HOSTILE):
-            key = f"{at:02}#chunk-0"
-            assert look(store, "shared", filter_for(field, value)).everywhere == [key], value
-            assert borne(fetched(store, key), field) == value
+            assert look(store, "shared", filter_for(field, value)).everywhere == [key(f"{at:02}")], value
+            assert borne(fetched(store, key(f"{at:02}")), field) == value
 
     @requirement("SAFE-2")
     @pytest.mark.parametrize("field", ["category", "scope", "where"])
@@ -104,8 +105,8 @@ class HostileValues(StoreSuite):
         assume(value != other)
         for doc_id, text in (("one", value), ("two", other)):
             write(store, replace(bearing(doc_id, field, text), expected_version=version_of(store, doc_id)))
-        assert look(store, "shared", filter_for(field, value)).everywhere == ["one#chunk-0"]
-        assert borne(fetched(store, "one#chunk-0"), field) == value
+        assert look(store, "shared", filter_for(field, value)).everywhere == [key("one")]
+        assert borne(fetched(store, key("one")), field) == value
 
     @requirement("SAFE-2", "ID-8")
     @few
@@ -113,10 +114,9 @@ class HostileValues(StoreSuite):
     def test_a_document_id_and_a_text_round_trip_for_any_text(self, store: Store, doc_id: str, text: str) -> None:
         """I72, I73."""
         put(store, doc_id, [text, f"shared {text}"])
-        key = format_key(doc_id, 0)
-        chunk = fetched(store, key)
-        assert (chunk.evidence_key, chunk.doc_id, chunk.chunk_index, chunk.text) == (key, doc_id, 0, text)
-        assert look(store, "shared", k=1).lexical == (format_key(doc_id, 1),)
+        chunk = fetched(store, key(doc_id))
+        assert (chunk.evidence_key, chunk.doc_id, chunk.chunk_index, chunk.text) == (key(doc_id), doc_id, 0, text)
+        assert look(store, "shared", k=1).lexical == (key(doc_id, 1),)
         assert [info.doc_id for info in store.documents()] == [doc_id]
         assert store.delete([doc_id]) == 2
 
@@ -161,9 +161,7 @@ class RoundTrips(StoreSuite):
 
     @requirement("ID-1", "ID-3", "PORT-1")
     def test_a_chunk_comes_back_with_all_that_was_written(self, store: Store) -> None:
-        new = change(
-            "docs/a#chunk-7.md", ["one", "two"], title="Title", source="file:///a.md", category="ops", scope=["y", "x"]
-        )
+        new = change(MARKED, ["one", "two"], title="Title", source="file:///a.md", category="ops", scope=["y", "x"])
         located = replace(
             new.chunks[1],
             breadcrumb="Head > Sub",
@@ -172,9 +170,9 @@ class RoundTrips(StoreSuite):
         )
         metadata = {"year": 2031}
         write(store, replace(new, chunks=(new.chunks[0], located), document=replace(new.document, metadata=metadata)))
-        assert fetched(store, "docs/a#chunk-7.md#chunk-1") == StoredChunk(
-            evidence_key="docs/a#chunk-7.md#chunk-1",
-            doc_id="docs/a#chunk-7.md",
+        assert fetched(store, key(MARKED, 1)) == StoredChunk(
+            evidence_key=key(MARKED, 1),
+            doc_id=MARKED,
             chunk_index=1,
             text="two",
             source="file:///a.md",
@@ -192,7 +190,7 @@ class RoundTrips(StoreSuite):
     def test_what_a_document_lacks_comes_back_as_lacking(self, store: Store) -> None:
         new = change("a.md", ["one"])
         write(store, replace(new, chunks=(replace(new.chunks[0], locator=Locator()),)))
-        chunk = fetched(store, "a.md#chunk-0")
+        chunk = fetched(store, key("a.md"))
         assert (chunk.category, chunk.scope, chunk.title, chunk.breadcrumb) == (None, None, "", "")
         assert (chunk.locator, chunk.metadata) == (Locator(), {})
 
@@ -200,8 +198,8 @@ class RoundTrips(StoreSuite):
     def test_texts_come_back_to_the_last_character(self, store: Store) -> None:
         """I117, I120."""
         put(store, "a.md", self.TEXTS, terms=[[str(index)] for index in range(len(self.TEXTS))])
-        kept = texts_of(store, [f"a.md#chunk-{index}" for index in range(len(self.TEXTS))])
-        assert [kept[f"a.md#chunk-{index}"] for index in range(len(self.TEXTS))] == list(self.TEXTS)
+        kept = texts_of(store, [key("a.md", index) for index in range(len(self.TEXTS))])
+        assert [kept[key("a.md", index)] for index in range(len(self.TEXTS))] == list(self.TEXTS)
 
     @requirement("ID-6", "PORT-2")
     def test_metadata_comes_back_with_its_types(self, store: Store) -> None:
@@ -213,7 +211,7 @@ class RoundTrips(StoreSuite):
             "map": {"b": 1, "a": {"深": [2]}}, "页": "码",
         }  # fmt: skip
         put(store, "a.md", ["text"], metadata=metadata)
-        kept = fetched(store, "a.md#chunk-0").metadata
+        kept = fetched(store, key("a.md")).metadata
         # `repr` tells 1 from 1.0 from True, which `==` does not; order of names is free.
         assert {name: repr(value) for name, value in kept.items()} == {
             name: repr(value) for name, value in metadata.items()
@@ -227,8 +225,8 @@ class RoundTrips(StoreSuite):
     @requirement("PORT-1")
     def test_fetch_leaves_out_what_is_not_there_and_takes_many_keys(self, store: Store) -> None:
         put(store, "a.md", [f"text {index}" for index in range(1200)])
-        keys = [f"a.md#chunk-{index}" for index in range(1200)]
-        strangers = ["a.md#chunk-1200", "a.md#chunk-00", "b.md#chunk-0", "vector:1", "nonsense", ""]
+        keys = [key("a.md", index) for index in range(1200)]
+        strangers = [key("a.md", 1200), key("a.md") + "0", key("b.md"), "vector:1", "nonsense", ""]
         assert texts_of(store, [*keys, *strangers]) == {key: f"text {index}" for index, key in enumerate(keys)}
         assert texts_of(store, [keys[3], keys[3]]) == {keys[3]: "text 3"}
         assert texts_of(store, []) == {}

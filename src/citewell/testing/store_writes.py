@@ -16,6 +16,7 @@ from citewell.testing.store_base import (
     EMBEDDER,
     StoreSuite,
     dense,
+    key,
     lexical,
     look,
     put,
@@ -35,10 +36,10 @@ class Replacements(StoreSuite):
         """I93."""
         put(store, "alpha", [f"shared tail{number}" for number in range(6)])
         put(store, "alpha", ["shared first", "shared second"])
-        keys = ["alpha#chunk-0", "alpha#chunk-1"]
+        keys = [key("alpha"), key("alpha", 1)]
         assert look(store, "shared").everywhere == keys
         assert not lexical(store, [f"tail{number}" for number in range(6)])
-        gone = [f"alpha#chunk-{index}" for index in range(6)]
+        gone = [key("alpha", index) for index in range(6)]
         assert texts_of(store, gone) == {keys[0]: "shared first", keys[1]: "shared second"}
         with store.snapshot() as snapshot:
             assert sorted(snapshot.similarities(EMBEDDER.embed_query("shared"), gone)) == keys
@@ -57,9 +58,9 @@ class Replacements(StoreSuite):
         first, second, third = (unit([float(axis == at) for axis in range(64)]) for at in range(3))
         put(store, "a.md", ["one", "two"], vectors=[first, second])
         put(store, "a.md", ["zero", "one again", "two again"], vectors=[third, Reuse(0), Reuse(1)])
-        assert dense(store, first, 1)[0].key == "a.md#chunk-1"
-        assert dense(store, second, 1)[0].key == "a.md#chunk-2"
-        assert dense(store, third, 1)[0].key == "a.md#chunk-0"
+        assert dense(store, first, 1)[0].key == key("a.md", 1)
+        assert dense(store, second, 1)[0].key == key("a.md", 2)
+        assert dense(store, third, 1)[0].key == key("a.md")
 
     @requirement("INGEST-5")
     def test_vectors_can_be_reused_in_another_order_and_more_than_once(self, store: Store) -> None:
@@ -67,9 +68,9 @@ class Replacements(StoreSuite):
         put(store, "a.md", ["one", "two"], vectors=[first, second])
         put(store, "a.md", ["two", "one", "two"], vectors=[Reuse(1), Reuse(0), Reuse(1)])
         with store.snapshot() as snapshot:
-            near = snapshot.similarities(second, [f"a.md#chunk-{index}" for index in range(3)])
+            near = snapshot.similarities(second, [key("a.md", index) for index in range(3)])
         one = float(first @ second)
-        assert near == pytest.approx({"a.md#chunk-0": 1.0, "a.md#chunk-1": one, "a.md#chunk-2": 1.0}, abs=1e-5)
+        assert near == pytest.approx({key("a.md"): 1.0, key("a.md", 1): one, key("a.md", 2): 1.0}, abs=1e-5)
 
     @requirement("INGEST-5")
     def test_a_reuse_of_what_is_not_stored_writes_nothing(self, store: Store) -> None:
@@ -92,9 +93,9 @@ class Replacements(StoreSuite):
         )
         after = (Filters("hr"), Filters(scope=("newer",)), Filters(where=(("page", 2),)))
         assert all(not look(store, "text", filters).everywhere for filters in before)
-        assert all(look(store, "text", filters).everywhere == ["a.md#chunk-0"] for filters in after)
+        assert all(look(store, "text", filters).everywhere == [key("a.md")] for filters in after)
         with store.snapshot() as snapshot:
-            chunk = snapshot.fetch(["a.md#chunk-0"])["a.md#chunk-0"]
+            chunk = snapshot.fetch([key("a.md")])[key("a.md")]
         assert (chunk.category, chunk.scope, chunk.metadata) == ("hr", ("new", "newer"), {"page": 2})
 
     @requirement("INGEST-5")
@@ -104,7 +105,7 @@ class Replacements(StoreSuite):
         assert not lexical(store, terms_of("Yesterday"))
         assert len(lexical(store, terms_of("Tomorrow"))) == 1
         with store.snapshot() as snapshot:
-            assert snapshot.fetch(["a.md#chunk-0"])["a.md#chunk-0"].title == "Tomorrow"
+            assert snapshot.fetch([key("a.md")])[key("a.md")].title == "Tomorrow"
         assert [info.title for info in store.documents()] == ["Tomorrow"]
 
     @requirement("INGEST-5")
@@ -182,10 +183,10 @@ class Deletions(StoreSuite):
         """I90."""
         write(store, *(change(doc_id, ["shared one", "shared two"]) for doc_id in ("a.md", "b.md", "c.md")))
         assert store.delete(["b.md"]) == 2
-        assert look(store, "shared").everywhere == ["a.md#chunk-0", "a.md#chunk-1", "c.md#chunk-0", "c.md#chunk-1"]
+        assert look(store, "shared").everywhere == [key("a.md"), key("a.md", 1), key("c.md"), key("c.md", 1)]
         with store.snapshot() as snapshot:
-            assert not snapshot.fetch(["b.md#chunk-0"])
-            assert not snapshot.similarities(EMBEDDER.embed_query("shared"), ["b.md#chunk-0"])
+            assert not snapshot.fetch([key("b.md")])
+            assert not snapshot.similarities(EMBEDDER.embed_query("shared"), [key("b.md")])
             assert snapshot.size == 4
         assert store.stored("b.md") is None
 
