@@ -36,6 +36,7 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
+from citewell.scope import is_visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def passes(document: DocumentRecord, filters: Filters) -> bool:
     """Whether the document is within the filters (SAFE-1, SAFE-3): every one that is given must hold."""
     return (
         (filters.category is None or document.category == filters.category)
-        and (filters.scope is None or not set(filters.scope).isdisjoint(document.scope or ()))
+        and is_visible(document.scope, filters.scope)
         and all(_holds(document.metadata.get(name), value) for name, value in filters.where)
         and document.doc_id not in filters.exclude_documents
     )

@@ -23,6 +23,9 @@ __all__ = ["EmbedderContract", "SearchPortContract", "StoreContract"]
 _SUITES = (
     "embedder",
     "search",
+    "search_answers",
+    "search_base",
+    "search_modes",
     "store",
     "store_base",
     "store_concurrency",

@@ -77,5 +77,5 @@ class TableEmbedder:
         """The vector of the first entry whose text is contained in `text`, float32 [dimensions]."""
         for known, vector in self._table.items():
             if known in text:
-                return vector
+                return vector.copy()
         raise KeyError(text)
