@@ -22,7 +22,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from citewell.errors import InvalidRequest
 
@@ -31,8 +31,10 @@ _T = TypeVar("_T")
 _MARK = "#chunk-"
 _SEPARATOR = "\x1f"
 _LARGEST_INDEX = 2**63 - 1
+_LARGEST_ID_BITS = 2048
 _NEEDS_ESCAPE = re.compile(r"(?:doc:)*(?:vector|content):")
-_FALLBACK = re.compile(r"(?:vector|content):")
+_FALLBACK_PREFIX = re.compile(r"(?:vector|content):")
+_FALLBACK_KEY = re.compile(r"vector:.+|content:[0-9a-f]{16}", re.DOTALL)
 _CANONICAL_INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
 _INDEX_TEXT = re.compile(r"[0-9]{1,19}(?:\.0+)?")
 
@@ -49,13 +51,15 @@ class Identity:
 def normalize_id(value: object) -> str | None:
     """A document or vector id as it is compared: NFC-normalised and stripped (ID-7, ID-8).
 
-    Strings and integers are ids; blank, None, booleans, floats and everything else are missing -> None.
+    Strings and integers are ids; blank, None, booleans, floats and everything else are missing -> None. So is an
+    integer of more than 600 digits: Python refuses to write it out.
     """
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value).strip() or None
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return str(int(value))
-    return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return None
+    whole = int(value)
+    return str(whole) if whole.bit_length() <= _LARGEST_ID_BITS else None
 
 
 def normalize_index(value: object) -> int | None:
@@ -66,10 +70,14 @@ def normalize_index(value: object) -> int | None:
     """
     if isinstance(value, str):
         return _index_from_text(value)
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return None
-    whole = int(value)
-    return whole if whole == value and 0 <= whole <= _LARGEST_INDEX else None
+    number: Any = value  # the type stubs of Real know no comparison with an int
+    # The range comes first: NaN fails it, and neither infinity nor a huge integer would survive a conversion.
+    if not 0 <= number <= _LARGEST_INDEX:
+        return None
+    whole = math.floor(number)
+    return whole if whole == number and whole <= _LARGEST_INDEX else None
 
 
 def _index_from_text(text: str) -> int | None:
@@ -86,11 +94,9 @@ def format_key(doc_id: str | int, chunk_index: int) -> str:
     Raises:
         InvalidRequest: the document id is blank or the index is no integer >= 0.
     """
-    name, index = normalize_id(doc_id), normalize_index(chunk_index)
-    if name is None:
-        raise InvalidRequest(f"a document id can't be {doc_id!r}", way_out="Give a string that is not blank, or an integer.")
+    name, index = _required_id(doc_id), normalize_index(chunk_index)
     if index is None:
-        raise InvalidRequest(f"a chunk index can't be {chunk_index!r}", way_out="Give an integer >= 0.")
+        raise InvalidRequest(f"a chunk index can't be {_described(chunk_index)}", way_out="Give an integer >= 0.")
     escaped = f"doc:{name}" if _NEEDS_ESCAPE.match(name) else name
     return f"{escaped}{_MARK}{index}"
 
@@ -107,7 +113,8 @@ def parse_key(key: str) -> Identity:
     identity = find_identity(key)
     if identity is None:
         raise InvalidRequest(
-            f"{key!r} is no evidence key", way_out="Keys look like 'etcd.md#chunk-2', 'vector:7' or 'content:0123456789abcdef'."
+            f"{key!r} is no evidence key",
+            way_out="Keys look like 'etcd.md#chunk-2', 'vector:7' or 'content:0123456789abcdef'.",
         )
     return identity
 
@@ -117,8 +124,8 @@ def find_identity(key: str) -> Identity | None:
     text = normalize_id(key)
     if text is None:
         return None
-    if _FALLBACK.match(text):
-        return Identity(None, None, text) if text.partition(":")[2] else None
+    if _FALLBACK_PREFIX.match(text):
+        return Identity(None, None, text) if _FALLBACK_KEY.fullmatch(text) else None
     name, mark, digits = text.rpartition(_MARK)
     if not mark or not name.strip() or not _CANONICAL_INDEX.fullmatch(digits) or int(digits) > _LARGEST_INDEX:
         return None
@@ -132,15 +139,27 @@ def check_doc_id(value: object) -> str:
     Raises:
         InvalidRequest: it is missing, or begins like a fallback key (ID-8).
     """
-    doc_id = normalize_id(value)
-    if doc_id is None:
-        raise InvalidRequest(f"a document id can't be {value!r}", way_out="Give a string that is not blank, or an integer.")
+    doc_id = _required_id(value)
     if _NEEDS_ESCAPE.match(doc_id):
         raise InvalidRequest(
             f"the document id {doc_id!r} begins like a key that stands for a vector or a content digest",
             way_out="Give it another id, or a prefix such as 'docs/'.",
         )
     return doc_id
+
+
+def _required_id(value: object) -> str:
+    doc_id = normalize_id(value)
+    if doc_id is None:
+        raise InvalidRequest(
+            f"a document id can't be {_described(value)}", way_out="Give a string that is not blank, or an integer."
+        )
+    return doc_id
+
+
+def _described(value: object) -> str:
+    huge = isinstance(value, Integral) and int(value).bit_length() > _LARGEST_ID_BITS
+    return "so large an integer" if huge else repr(value)
 
 
 def identify(
@@ -193,7 +212,9 @@ def _as_mapping(value: object) -> Mapping[str, object] | None:
     return value if isinstance(value, Mapping) else None
 
 
-def _first(layers: list[Mapping[str, object]], names: tuple[str, ...], read: Callable[[object], _T | None]) -> _T | None:
+def _first(
+    layers: list[Mapping[str, object]], names: tuple[str, ...], read: Callable[[object], _T | None]
+) -> _T | None:
     for layer in layers:
         for name in names:
             value = read(layer.get(name))

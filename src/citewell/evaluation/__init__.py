@@ -1,0 +1,1 @@
+"""Judges rankings: any callable from a query to ranked keys, against labelled queries; knows no engine."""
