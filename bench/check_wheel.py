@@ -46,7 +46,17 @@ def main() -> int:
         wheel = next((work / "dist").glob("*.whl"))
         venv.create(work / "env", with_pip=True)
         python = work / "env" / "bin" / "python"
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", ROOT / "requirements.txt", wheel)
+        run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-c",
+            ROOT / "requirements.txt",
+            wheel,
+        )
         run(python, "-I", "-c", SMOKE, work / "kb")
         run(work / "env" / "bin" / "citewell", "--help")
         run(work / "env" / "bin" / "citewell", "demo", "--keep", work / "demo")

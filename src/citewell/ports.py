@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from citewell.errors import EmbedderMismatch, StoreVersion
 from citewell.model import (
     DocumentChange,
     DocumentInfo,
@@ -189,6 +190,38 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Float32 [dimensions] of unit length; raises as `embed_passages`."""
         ...
+
+
+def check_embedder(bound: EmbedderIdentity, own: EmbedderIdentity) -> None:
+    """Refuse a store that was filled by another embedder (INGEST-8).
+
+    Raises:
+        EmbedderMismatch: names both.
+    """
+    if bound != own:
+        raise EmbedderMismatch(
+            f"the store was filled by {_described(bound)}, and the embedder in use is {_described(own)}",
+            way_out="Open it with the embedder that filled it, or fill another store with this one.",
+        )
+
+
+def check_binding(bound: StoreBinding, own: StoreBinding) -> None:
+    """Refuse a store whose contents were made with another embedder or analyser.
+
+    Raises:
+        EmbedderMismatch, StoreVersion: names both.
+    """
+    check_embedder(bound.embedder, own.embedder)
+    if bound.analyzer != own.analyzer:
+        raise StoreVersion(
+            f"the store's terms were made by analyser {bound.analyzer}, and this version has {own.analyzer}",
+            way_out="Open it with the version of Citewell that filled it, or ingest the documents into a new store.",
+        )
+
+
+def _described(embedder: EmbedderIdentity) -> str:
+    prefixes = f", prefixes {embedder.prefixes!r}" if any(embedder.prefixes) else ""
+    return f"{embedder.name} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint[:12]}{prefixes})"
 
 
 def embedder_identity(embedder: Embedder) -> EmbedderIdentity:

@@ -10,11 +10,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from citewell.analysis import analyze_query
-from citewell.errors import CitewellError, EmbedderError, EmbedderMismatch, StoreError
+from citewell.errors import CitewellError, EmbedderError, EmbedderUnavailable, StoreError
 from citewell.fusion import Fused, fuse
 from citewell.model import (
     PATHS,
@@ -29,7 +29,7 @@ from citewell.model import (
     SearchResponse,
     StoredChunk,
 )
-from citewell.ports import Embedder, Snapshot, Store, embedder_identity
+from citewell.ports import Embedder, Snapshot, Store, check_embedder, embedder_identity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,16 +134,19 @@ class StoreSearch:
         return ""
 
     def _check_embedder(self) -> None:
-        """The store must have been filled by this embedder; asked once, for a binding never changes."""
+        """The store must have been filled by this embedder; asked once, for a binding never changes.
+
+        An endpoint that does not answer can't say who it is; embedding the query will say so, path by path.
+        """
         if self._matched:
             return
-        binding, own = self._store.binding(), embedder_identity(self._embedder)
-        if binding is not None and binding.embedder != own:
-            raise EmbedderMismatch(
-                f"the store was filled by {binding.embedder.name} ({binding.embedder.dimensions} dimensions),"
-                f" and the embedder in use is {own.name} ({own.dimensions} dimensions)",
-                way_out="Open it with the embedder that filled it, or re-embed the store with `citewell reindex`.",
-            )
+        binding = self._store.binding()
+        try:
+            own = embedder_identity(self._embedder)
+        except EmbedderUnavailable:
+            return
+        if binding is not None:
+            check_embedder(binding.embedder, own)
         self._matched = True
 
     def _run(
@@ -174,7 +177,9 @@ class StoreSearch:
     ) -> Future[_Outcome]:
         def run() -> _Outcome:
             filters, started = plan.run[path], self._clock()
-            ranking, error = _attempt(lambda: search(request.retrieve_k, filters), StoreError, f"the {path} path failed")
+            ranking, error = _attempt(
+                lambda: search(request.retrieve_k, filters), StoreError, f"the {path} path failed"
+            )
             spent = (self._clock() - started) * 1000
             if ranking is None:
                 return _failed(path, filters, error, spent)
@@ -249,7 +254,9 @@ def _failed(path: Path, filters: Filters, error: CitewellError | None, milliseco
 
 def _nothing_stored(request: SearchRequest, plan: _Plan) -> SearchResponse:
     causes = {**dict.fromkeys(plan.run, "the store is empty"), **plan.skipped}
-    return SearchResponse((), tuple(_skip(path, causes[path]).report for path in PATHS if path in causes), store_empty=True)
+    return SearchResponse(
+        (), tuple(_skip(path, causes[path]).report for path in PATHS if path in causes), store_empty=True
+    )
 
 
 def _raise_if_all_failed(outcomes: Mapping[Path, _Outcome], plan: _Plan) -> None:
@@ -260,9 +267,7 @@ def _raise_if_all_failed(outcomes: Mapping[Path, _Outcome], plan: _Plan) -> None
         raise first
 
 
-def _similarities(
-    rankings: Mapping[Path, Sequence[Scored]], vector: Vector | None, view: Snapshot
-) -> dict[str, float]:
+def _similarities(rankings: Mapping[Path, Sequence[Scored]], vector: Vector | None, view: Snapshot) -> dict[str, float]:
     """Each candidate's similarity: as the dense paths scored it, and for the others in one further call (SCORE-4)."""
     known = {scored.key: scored.score for path in rankings if path != "lexical" for scored in rankings[path]}
     unknown = [scored.key for scored in rankings.get("lexical", ()) if scored.key not in known]

@@ -17,7 +17,19 @@ from citewell.cli.edge import exit_code
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "citewell"
 MODULES = sorted(SOURCE.rglob("*.py"))
-HEAVY = ("numpy", "tantivy", "onnxruntime", "rich", "typer", "yaml", "httpx2", "markdown_it", "rjieba", "regex", "asyncio")
+HEAVY = (
+    "numpy",
+    "tantivy",
+    "onnxruntime",
+    "rich",
+    "typer",
+    "yaml",
+    "httpx2",
+    "markdown_it",
+    "rjieba",
+    "regex",
+    "asyncio",
+)
 
 
 def _name(path: Path) -> str:
@@ -51,12 +63,19 @@ def test_no_file_is_longer_than_350_lines(path: Path) -> None:
 
 
 def test_the_environment_is_read_by_the_settings_alone() -> None:
-    readers = [_name(path) for path in MODULES if "os.environ" in path.read_text("utf-8") or "getenv" in path.read_text("utf-8")]
+    readers = [
+        _name(path)
+        for path in MODULES
+        if "os.environ" in path.read_text("utf-8") or "getenv" in path.read_text("utf-8")
+    ]
     assert readers == ["config/settings.py"]
 
 
 def test_no_rule_calls_the_builtin_hash_or_opens_a_file() -> None:
-    rules = [SOURCE / f"{name}.py" for name in ("identity", "scope", "admission", "fusion", "scores", "postprocess", "projection")]
+    rules = [
+        SOURCE / f"{name}.py"
+        for name in ("identity", "scope", "admission", "fusion", "scores", "postprocess", "projection")
+    ]
     rules += sorted((SOURCE / "analysis").glob("*.py"))
     calls = [
         f"{_name(path)}:{node.lineno}"
@@ -74,7 +93,9 @@ def _all_errors(kind: type[errors.CitewellError]) -> list[type[errors.CitewellEr
 def test_error_codes_are_distinct_drawn_in_the_docstring_and_have_an_exit_code() -> None:
     for path in MODULES:
         if "adapters" not in path.parts and path.name != "__main__.py":
-            importlib.import_module("citewell." + _name(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            importlib.import_module(
+                "citewell." + _name(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            )
     kinds = [kind for kind in _all_errors(errors.CitewellError) if kind.__module__ == "citewell.errors"]
     codes = [kind.code for kind in kinds]
     assert len(set(codes)) == len(codes)
@@ -95,7 +116,13 @@ def _code(path: Path) -> str:
     docs = {
         id(node.body[0].value)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body and isinstance(node.body[0], ast.Expr)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
     }
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs and isinstance(node.value, str)]
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and id(node) not in docs and isinstance(node.value, str)
+    ]
     return "\n".join(text for text in texts if "such as" not in text and "look like" not in text)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.config import KEYS, Settings
+from citewell.config import KEYS, Key, Settings
 from citewell.errors import ConfigError
 
 
@@ -54,8 +55,14 @@ def test_a_file_gives_way_to_the_environment_and_both_to_an_argument(tmp_path: P
     ("name", "text"),
     [
         ("a.toml", '[rag]\nretrieve-k = 20\n[retrieval.search]\nmode = "hybrid"\nweights = {lexical = 1.5}\n'),
-        ("b.toml", '"rag.retrieve-k" = 20\n"retrieval.search.mode" = "hybrid"\n"retrieval.search.weights.lexical" = 1.5\n'),
-        ("c.yaml", "rag:\n  retrieve-k: 20\nretrieval.search.mode: hybrid\nretrieval:\n  search:\n    weights: {lexical: 1.5}\n"),
+        (
+            "b.toml",
+            '"rag.retrieve-k" = 20\n"retrieval.search.mode" = "hybrid"\n"retrieval.search.weights.lexical" = 1.5\n',
+        ),
+        (
+            "c.yaml",
+            "rag:\n  retrieve-k: 20\nretrieval.search.mode: hybrid\nretrieval.search.weights:\n  lexical: 1.5\n",
+        ),
         ("d.yml", "rag: {retrieve_k: 20}\nretrieval: {search: {mode: hybrid, weights: {lexical: 1.5}}}\n"),
     ],
 )
@@ -140,7 +147,10 @@ def test_retrieve_k_below_return_n_is_refused_with_both_values_and_origins() -> 
 @pytest.mark.requirement("PORT-3")
 def test_a_path_can_be_switched_off_and_the_lexical_path_can_stand_alone() -> None:
     assert Settings.of({"retrieval.search.paths": ["lexical"]}).search.paths == ("lexical",)
-    assert Settings.load(environment={"CITEWELL_RETRIEVAL__SEARCH__PATHS": "lexical, dense"}).search.paths == ("dense", "lexical")
+    assert Settings.load(environment={"CITEWELL_RETRIEVAL__SEARCH__PATHS": "lexical, dense"}).search.paths == (
+        "dense",
+        "lexical",
+    )
 
 
 @pytest.mark.requirement("API-7")
@@ -161,9 +171,10 @@ def test_a_file_that_can_not_be_read_or_parsed_is_named(tmp_path: Path) -> None:
         _load(tmp_path, "- a\n- b\n", "list.yaml")
 
 
-@given(st.sampled_from(KEYS), st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.booleans(), st.lists(st.text())))
-def test_any_value_is_either_taken_or_refused_as_a_configuration_error(key: object, value: object) -> None:
-    try:
-        Settings.of({key.name: value})  # type: ignore[attr-defined]  # a Key
-    except ConfigError as error:
-        assert error.code == "config"
+ANYTHING = st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.booleans(), st.lists(st.text()))
+
+
+@given(st.sampled_from(KEYS), ANYTHING)
+def test_any_value_is_either_taken_or_refused_as_a_configuration_error(key: Key, value: object) -> None:
+    with contextlib.suppress(ConfigError):
+        assert Settings.of({key.name: value}).describe()

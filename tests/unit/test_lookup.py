@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-
 from citewell.admission import LookupRequest, admit
+
 from citewell.errors import StoreUnreachable
 from citewell.lookup import Lookup
 from citewell.model import Hit, LookupPolicy, PathReport, Reason, SearchPolicy, SearchRequest, SearchResponse
@@ -42,7 +42,9 @@ def hit(key: str, similarity: float | None = 0.5, *, scope: tuple[str, ...] | No
     )
 
 
-def response(hits: Sequence[Hit], *, cut: bool = False, degraded: tuple[str, ...] = (), empty: bool = False) -> SearchResponse:
+def response(
+    hits: Sequence[Hit], *, cut: bool = False, degraded: tuple[str, ...] = (), empty: bool = False
+) -> SearchResponse:
     report = PathReport("dense", "ran", len(hits), cut)
     return SearchResponse(tuple(hits), (report,), degraded=degraded, store_empty=empty)
 
@@ -173,7 +175,9 @@ def test_nothing_found_says_which_nothing(answer: SearchResponse, floor: float |
 
 @pytest.mark.requirement("PROJ-6")
 def test_a_leak_alone_reads_as_no_match() -> None:
-    result = Lookup(ScriptedPort(response([hit("b#chunk-0", scope=("t2",))]))).run(request(scope="t1", min_similarity=0.9))
+    result = Lookup(ScriptedPort(response([hit("b#chunk-0", scope=("t2",))]))).run(
+        request(scope="t1", min_similarity=0.9)
+    )
     assert result.status == "no_match"
 
 

@@ -45,7 +45,9 @@ def tour(location: Path, config: Path | None, *, as_json: bool) -> None:
     from citewell.app import Knowledge
 
     corpus = resources.files("citewell.demo").joinpath("corpus")
-    questions = tomllib.loads(resources.files("citewell.demo").joinpath("questions.toml").read_text("utf-8"))["questions"]
+    questions = tomllib.loads(resources.files("citewell.demo").joinpath("questions.toml").read_text("utf-8"))[
+        "questions"
+    ]
     with (
         resources.as_file(corpus) as folder,
         Knowledge.open(location, settings=load_settings(config)) as knowledge,
@@ -54,7 +56,12 @@ def tour(location: Path, config: Path | None, *, as_json: bool) -> None:
         report = knowledge.ingest(folder, progress=progress)
         answers = [_ask(knowledge, question["question"]) for question in questions]
     if as_json:
-        emit({"ingestion": report.to_dict(), "questions": [_as_json(question, pair) for question, pair in zip(questions, answers, strict=True)]})
+        emit(
+            {
+                "ingestion": report.to_dict(),
+                "questions": [_as_json(question, pair) for question, pair in zip(questions, answers, strict=True)],
+            }
+        )
         return
     out = render.console()
     out.print(Text("Citewell reads the runbooks of an invented shop and answers four questions.", style="bold"))
@@ -62,7 +69,12 @@ def tour(location: Path, config: Path | None, *, as_json: bool) -> None:
     for number, (question, pair) in enumerate(zip(questions, answers, strict=True), start=1):
         _show(number, question, *pair)
     out.print()
-    out.print(Text("Next: citewell ingest YOUR_FOLDER, then citewell lookup 'YOUR QUESTION' --mode hybrid --explain", style="bold"))
+    out.print(
+        Text(
+            "Next: citewell ingest YOUR_FOLDER, then citewell lookup 'YOUR QUESTION' --mode hybrid --explain",
+            style="bold",
+        )
+    )
 
 
 def _ask(knowledge: Knowledge, question: str) -> tuple[LookupResult, LookupResult]:
@@ -72,7 +84,12 @@ def _ask(knowledge: Knowledge, question: str) -> tuple[LookupResult, LookupResul
 
 def _as_json(question: dict[str, object], pair: tuple[LookupResult, LookupResult]) -> dict[str, object]:
     dense, hybrid = pair
-    return {"question": question["question"], "why": question["why"], "dense": dense.to_dict(), "hybrid": hybrid.to_dict()}
+    return {
+        "question": question["question"],
+        "why": question["why"],
+        "dense": dense.to_dict(),
+        "hybrid": hybrid.to_dict(),
+    }
 
 
 def _show(number: int, question: dict[str, str], dense: LookupResult, hybrid: LookupResult) -> None:

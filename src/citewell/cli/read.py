@@ -18,7 +18,7 @@ ScopeOption = Annotated[
 
 
 @edge
-def lookup(  # noqa: PLR0913 - one parameter per promised option
+def lookup(
     query: Annotated[str, typer.Argument(help="A question, an error code, a command.")],
     *,
     mode: Annotated[str | None, typer.Option(help="dense or hybrid.")] = None,
@@ -29,7 +29,9 @@ def lookup(  # noqa: PLR0913 - one parameter per promised option
     return_n: Annotated[int | None, typer.Option(help="The most blocks returned.")] = None,
     min_similarity: Annotated[float | None, typer.Option(help="Dense similarity floor in [-1, 1].")] = None,
     max_chunks_per_document: Annotated[int | None, typer.Option(help="The cap; 0 = none.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show each path's ranking, the fusion, the drops.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show each path's ranking, the fusion, the drops.")
+    ] = False,
     agent: Annotated[bool, typer.Option("--agent", help="Show what an agent sees.")] = False,
     kb: KbOption = None,
     config: ConfigOption = None,

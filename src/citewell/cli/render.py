@@ -42,6 +42,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def number(value: float | None, places: int = 3) -> str:
+    """`none` for what is not known; 0 is a value."""
     return "none" if value is None else f"{value:.{places}f}"
 
 
@@ -132,6 +133,7 @@ def explanation(result: LookupOutcome) -> None:
 
 
 def table(title: str, *columns: str, numbers: Sequence[str] = ()) -> Table:
+    """An empty table in the house's style; `numbers` names the columns that are right-aligned."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         right = column in numbers
@@ -218,7 +220,13 @@ def _dropped_table(out: Console, result: LookupOutcome) -> None:
 def documents(infos: Sequence[DocumentInfo]) -> None:
     """The catalogue as a table."""
     grid = table(
-        f"{len(infos)} documents", "document", "title", "category", "chunks", "characters", numbers=("chunks", "characters")
+        f"{len(infos)} documents",
+        "document",
+        "title",
+        "category",
+        "chunks",
+        "characters",
+        numbers=("chunks", "characters"),
     )
     for info in infos:
         grid.add_row(info.doc_id, info.title, info.category or "", str(info.chunks), str(info.characters))
@@ -287,7 +295,13 @@ def ingestion_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], 
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("files"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    columns = (
+        TextColumn("files"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=err, transient=True) as bar:
         task = bar.add_task("files", total=None, rate="")
 

@@ -13,10 +13,12 @@ from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowle
 
 
 @edge
-def ingest(  # noqa: PLR0913 - one parameter per promised option
+def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     *,
-    category: Annotated[str | None, typer.Option(help="Of every document; default: what its front matter says.")] = None,
+    category: Annotated[
+        str | None, typer.Option(help="Of every document; default: what its front matter says.")
+    ] = None,
     scope: Annotated[list[str] | None, typer.Option("--scope", help="A label that they bear; repeatable.")] = None,
     prefix: Annotated[str, typer.Option(help="Put before every document id.")] = "",
     prune: Annotated[bool, typer.Option("--prune", help="Delete stored documents whose files are gone.")] = False,

@@ -53,7 +53,9 @@ def _load(text: str, name: str) -> Mapping[str, object]:
     if loaded is None:
         return {}
     if not isinstance(loaded, Mapping):
-        raise ConfigError(f"{name} holds no table of settings", way_out="Write `rag: {retrieve-k: 50}` or a TOML table.")
+        raise ConfigError(
+            f"{name} holds no table of settings", way_out="Write `rag: {retrieve-k: 50}` or a TOML table."
+        )
     return loaded
 
 

@@ -124,7 +124,7 @@ def _read(path: Path) -> str:
 
 
 def _fall_back(values: dict[str, object], origins: dict[str, str]) -> None:
-    """`rag.top-k` stands in for whichever of the two widths is absent, and neither may contradict the other (POST-5)."""
+    """`rag.top-k` stands in for whichever width is absent, and the two may not contradict each other (POST-5)."""
     if values["rag.top-k"] is not None:
         for name in ("rag.retrieve-k", "rag.return-n"):
             if name not in origins:
@@ -170,6 +170,8 @@ _PLACES = {
     "store": "store",
     "embedder": "embedder",
 }
+
+
 def _values(settings: Settings) -> dict[str, object]:
     """Each key's value; `rag.top-k` lives on in the two that it stood in for."""
     values: dict[str, object] = {"rag.top-k": None}
