@@ -150,8 +150,8 @@ def _usable_cpus() -> int:
 
 
 def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no types
-    # Since 1.29, onnxruntime reports to its maker from the moment that it is imported, unless this says no.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    # Since 1.29, onnxruntime reports to its maker from the moment that it is imported, unless its environment says no.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
         from onnxruntime_extensions import get_library_path
