@@ -214,8 +214,11 @@ def _shortfall(similarity: float | None, floor: float) -> str:
     if similarity is None or similarity != similarity:
         return f"similarity unknown, floor {floor:.3f}"
     # As many digits as it takes to tell the two apart: 0.450 < 0.450 would explain nothing.
-    digits = next((digits for digits in range(3, 17) if f"{similarity:.{digits}f}" != f"{floor:.{digits}f}"), 17)
-    return f"similarity {similarity:.{digits}f} < {floor:.{digits}f}"
+    for digits in range(3, 10):
+        low, high = f"{similarity:.{digits}f}", f"{floor:.{digits}f}"
+        if low != high:
+            return f"similarity {low} < {high}"
+    return f"similarity {similarity!r} < {floor!r}"
 
 
 def _folded(text: str) -> str:
