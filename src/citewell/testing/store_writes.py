@@ -191,6 +191,14 @@ class Deletions(StoreSuite):
         assert store.stored("b.md") is None
 
     @requirement("INGEST-5")
+    def test_a_deletion_touches_no_id_that_looks_like_the_one_given(self, store: Store) -> None:
+        alike = ["a", "A", "ab", "a/b", "a b", "a.md", "a%", "_", key("a")]
+        write(store, *(change(doc_id, ["text"]) for doc_id in alike))
+        for at, doc_id in enumerate(alike, 1):
+            assert store.delete([doc_id]) == 1
+            assert [info.doc_id for info in store.documents()] == sorted(alike[at:])
+
+    @requirement("INGEST-5")
     def test_delete_counts_chunks_and_ignores_ids_that_it_does_not_know(self, store: Store) -> None:
         write(store, change("a.md", ["one", "two", "three"]), change("b.md", ["four"]))
         assert store.delete(["nothing.md"]) == 0
