@@ -1,7 +1,7 @@
-"""Turns what a lookup found into what an agent sees, within a budget (PROJ-1..7); as a dict, and from it as text.
+"""Turns what a lookup found into what an agent sees, within a budget (PROJ-1..7): a dict, and from it plain text.
 
-Pure: it records nothing (whoever emits a projection does), never searches, ranks or drops by score, and does not know
-the protocol that carries the result. Budgets count the `content` of items and nothing else.
+It records nothing (whoever emits a projection does), never ranks or drops by score, and does not know the protocol
+that carries the result. Budgets count the `content` of items and nothing else.
 
 Retrieved text is data. In the dict each text is a string of its own; in the text form everything that comes from a
 document stands between marks that it can't contain, because they are made from a digest of all that is shown.
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import regex
@@ -78,9 +80,9 @@ def project(
     beginning, cut between grapheme clusters: after the last sentence of its last third, else after its last word.
     `why` is `[{path, rank}]`. `similarity` has four decimals. Labels longer than 300 characters end in an ellipsis.
 
-    Each evidence key is shown once, in the order of the evidence. Every hit that the budget has room for gets a
-    preview of up to 200 characters; what is left goes to the best hits first. Neighbours are shown only whole, and
-    only if all hits are. One item is always shown, if need be with empty content.
+    Each evidence key is shown once, in the order of the evidence. Hits get a preview of up to 200 characters as long as
+    there is room, and what is left goes to the best first. Neighbours are shown only whole, and only if all hits are.
+    One item is always shown, if need be with empty content.
 
     `omitted` is `[{document_id, reason}]`: all that the budget left out (`budget_items`, `budget_chars`,
     `budget_tokens`), then up to 20 names in all of what post-processing left out (`document_cap`, `return_n`, and
@@ -115,8 +117,7 @@ def to_text(projection: Mapping[str, Any]) -> str:
     Titles, breadcrumbs, sources and contents stand between `<<evidence MARK>>` and `<<end MARK>>`; MARK occurs in
     none of them. All other lines are Citewell's own words, apart from the query and ids, which are kept to one line.
     """
-    mark = _mark(projection)
-    status = projection["status"]
+    mark, status = _mark(projection), projection["status"]
     lines = [f"status: {status} ({_STATUS.get(status, status)})"]
     lines += [f"degraded: {_one_line(cause)}" for cause in projection["degraded"]]
     lines += [f"query: {_one_line(projection['query'])}", f"notice: {projection['notice']}"]
@@ -256,33 +257,32 @@ def _cut(text: str, room: _Room) -> str:
 
 
 def _grapheme_ends(text: str, most: int) -> list[int]:
-    ends: list[int] = []
-    for cluster in _GRAPHEME.finditer(text):
-        if cluster.end() > most:
-            break
-        ends.append(cluster.end())
-    return ends
+    ends = (cluster.end() for cluster in _GRAPHEME.finditer(text))
+    return list(takewhile(lambda end: end <= most, ends))
 
 
 def _good_end(text: str, ends: Sequence[int], longest: int) -> int:
     """After the last sentence in the last third, else after the last word in it, else as far as possible."""
-    allowed = set(ends)
+    third = longest - longest // 3
+    allowed = {end for end in ends if end >= third}
     for pattern in (_SENTENCE_END, _WORD_END):
-        found = [match.end() for match in pattern.finditer(text, longest - longest // 3, longest + 2)]
-        good = max((end for end in found if end in allowed), default=0)
+        # The mark that ends a sentence may stand a few quotes and brackets before the last third.
+        found = pattern.finditer(text, max(third - 4, 0), longest + 2)
+        good = max((match.end() for match in found if match.end() in allowed), default=0)
         if good:
             return good
     return longest
 
 
 def _item(block: EvidenceBlock, content: str) -> dict[str, object]:
+    unknown = block.similarity is None or math.isnan(block.similarity)
     item: dict[str, object] = {
         "document_id": block.evidence_key,
         "source": _label(block.source),
         "title": _label(block.title),
         "breadcrumb": _label(block.breadcrumb),
         "content": content,
-        "similarity": None if block.similarity is None else round(block.similarity, 4),
+        "similarity": None if unknown else round(block.similarity or 0.0, 4),
         "why": [{"path": reason.path, "rank": reason.rank} for reason in block.reasons],
         "truncated": content != block.text,
     }
