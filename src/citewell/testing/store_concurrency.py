@@ -17,7 +17,6 @@ from citewell.testing.store_base import (
     EMBEDDER,
     PATIENCE_S,
     StoreSuite,
-    key,
     keys_of,
     look,
     put,
