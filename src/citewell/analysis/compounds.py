@@ -1,0 +1,132 @@
+r"""Takes a run apart: `fetchTableRow`, `max_conn`, `CVE-2031-0042`, `kube-system/etcd-0`, or just a plain word.
+
+    run     kube-system/etcd-0        what stands between spaces
+    step    kube-system, etcd-0       what stands between / \ : @
+    part    kube, system, etcd, 0     what stands between - . _ ' and at changes of case
+
+It works on one run at a time, in its original case, and knows nothing of stems, stop words or how runs are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import NamedTuple
+
+import regex
+
+LONGEST = 128
+"""The most characters of a token; of a longer one the first are kept, in texts and queries alike."""
+
+_UPPER = r"\p{Lu}"
+_LOWER = r"[[\p{L}\p{M}]--\p{Lu}]"
+_DIGIT = r"\p{N}"
+
+_STEP_END = regex.compile(r"[/\\:@]+")
+_PART_END = regex.compile(r"[-._'’‐]+")
+_CASE_PART = regex.compile(
+    rf"(?V1){_UPPER}{{2,}}s(?!{_LOWER})"  # PVCs
+    rf"|(?:{_UPPER}+(?={_UPPER}{_LOWER})|{_UPPER}?{_LOWER}+|{_UPPER}+){_DIGIT}*"  # HTTP, Server, sha256
+    rf"|{_DIGIT}+(?:{_LOWER}+|{_UPPER}+(?!{_LOWER}))?"  # 4471, 10kb, the 404 of 404Error
+)
+_PLAIN = regex.compile(rf"(?V1){_UPPER}?{_LOWER}+|{_UPPER}+s?")
+_NEGATION = regex.compile(r"\p{L}+n['’]t", regex.IGNORECASE)
+_ENDING = regex.compile(r"['’](?:s|re|ll|ve|d|m)$", regex.IGNORECASE)
+_PLURAL = regex.compile(rf"{_UPPER}{{2,}}s")
+_VERSION = regex.compile(r"[vV](?=\d+\.\d)")
+_NAME = regex.compile(rf"(?V1){_DIGIT}|_|[^-‐][-‐][^-‐]|{_LOWER}{_UPPER}|{_UPPER}{{2}}{_LOWER}{{2}}")
+_SIGNED = regex.compile(r"(?<![^/\\:@])[A-Za-z](?:\+\+|#)$")
+_WRITTEN_TOGETHER = regex.compile(r"\p{L}(?:\.\p{L})+|\p{L}[-‐'’]\p{L}+")
+_SHORTEST_PART = 2
+_SHORTEST_MEAN = 2
+
+
+class Kind(Enum):
+    """What a piece is to its run."""
+
+    WORD = auto()
+    """A plain word, or a part of something longer; may be stemmed."""
+    WHOLE = auto()
+    """An identifier as written."""
+    STEP = auto()
+    """An identifier as written, inside a longer run and with parts in letters that can stand in for it."""
+
+
+class Piece(NamedTuple):
+    """One piece of a run, case-folded and at most LONGEST characters."""
+
+    text: str
+    kind: Kind
+
+
+def take_apart(run: str) -> list[Piece]:
+    """The pieces of a run, the whole before its parts; a plain word is one piece.
+
+    Parts of one character are left out: they match everywhere and say nothing. What falls into parts of less than two
+    characters on average (`k8s`, `7c9d5b6f4`, base64) has none.
+    """
+    if _PLAIN.fullmatch(run):
+        return [_word(run)]
+    run = _without_sign(run)
+    steps = [step for step in _STEP_END.split(run) if step]
+    if len(steps) == 1:
+        return list(_pieces(steps[0], Kind.WHOLE))
+    pieces = [Piece(_fold(run), Kind.WHOLE)]
+    for step in steps:
+        pieces += _pieces(step, Kind.STEP)
+    return pieces
+
+
+def names(run: str) -> list[str]:
+    """The steps of a run that are identifiers (SCORE-6): a digit, an underscore, an inner hyphen or camel case."""
+    steps = map(_without_ending, _STEP_END.split(_without_sign(run)))
+    return [_fold(step) for step in steps if _NAME.search(step) and _PART_END.sub("", step)]
+
+
+def _pieces(step: str, kind: Kind) -> Iterator[Piece]:
+    step = _without_ending(step)
+    if _PLAIN.fullmatch(step) or _NEGATION.fullmatch(step):
+        yield _word(step)
+        return
+    words = [word for word in _PART_END.split(step) if word]
+    if words:
+        parts = [part for word in words for part in _parts(word, step)]
+        replaceable = kind is Kind.STEP and any(map(str.isalpha, "".join(parts)))
+        yield Piece(_fold(step), Kind.STEP if replaceable else Kind.WHOLE)
+        yield from _variants(step, words)
+        yield from map(_word, parts)
+
+
+def _variants(step: str, words: list[str]) -> Iterator[Piece]:
+    """Other ways to write a step: `1.24.3` for `v1.24.3`, `email` for `e-mail`, `us` for `u.s`."""
+    if _VERSION.match(step):
+        yield Piece(_fold(step[1:]), Kind.WHOLE)
+    elif _WRITTEN_TOGETHER.fullmatch(step):
+        yield _word("".join(words))
+
+
+def _parts(word: str, step: str) -> list[str]:
+    """The parts of one word of a step, none if it is the step itself and can't be divided."""
+    parts: list[str] = _CASE_PART.findall(word) if len(word) <= LONGEST else []
+    if len(word) < _SHORTEST_MEAN * len(parts) or not parts:
+        parts = [word]
+    if parts == [step] and not step.isalpha():
+        return []
+    return [part for part in parts if len(part) >= _SHORTEST_PART]
+
+
+def _without_sign(run: str) -> str:
+    """Without `++` or `#` at its end, unless it is `C++` or `C#`."""
+    return run if run[-1] not in "+#" or _SIGNED.search(run) else run.rstrip("+#")
+
+
+def _without_ending(step: str) -> str:
+    return _ENDING.sub("", step) if "'" in step or "’" in step else step
+
+
+def _word(text: str) -> Piece:
+    return Piece(_fold(text[:-1] if _PLURAL.fullmatch(text) else text), Kind.WORD)
+
+
+def _fold(text: str) -> str:
+    return text[:LONGEST].casefold().replace("’", "'").replace("‐", "-")[:LONGEST]
