@@ -1,0 +1,67 @@
+"""Translates what SQLite and the operating system say into the store's own errors, in this one place (ENGINE-4).
+
+It knows codes, not statements: the same failure reads the same wherever it happens. No way out suggests deleting data.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewell.errors import CitewellError, InvalidRequest, StoreCorrupt, StoreError, StoreLocked, StoreUnreachable
+
+RESTORE = (
+    "Restore the file from a backup, or ingest the sources into a new directory; keep this one until that is done."
+)
+
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+_REFUSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Run the body; what SQLite or the system raises in it becomes a CitewellError about the store at `path`."""
+    try:
+        yield
+    except CitewellError:
+        raise
+    except sqlite3.Error as error:
+        raise _from_sqlite(error, path) from error
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            f"a text holds a lone surrogate at position {error.start} and has no UTF-8 form",
+            way_out="Replace it, as ingestion does at its entrance.",
+        ) from error
+    except OSError as error:
+        raise _from_system(error, path) from error
+
+
+def _from_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in _CORRUPT:
+        return StoreCorrupt(f"{path} is damaged: {error}", way_out=RESTORE)
+    if code in _BUSY:
+        return StoreLocked(f"{path} is held by another process: {error}", way_out="Let it finish, then try again.")
+    if code == sqlite3.SQLITE_FULL:
+        return StoreUnreachable(f"there is no space left to write {path}", way_out="Free some space, then try again.")
+    if code in _REFUSED:
+        return StoreUnreachable(
+            f"{path} can't be opened or written: {error}", way_out="Check that it exists and who may read and write it."
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreUnreachable(f"{path} can't be read or written: {error}", way_out="Check the disk below it.")
+    return StoreError(f"{path} failed: {error}", way_out="Run `citewell verify`.")
+
+
+def _from_system(error: OSError, path: Path) -> StoreError:
+    where = error.filename or path
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreUnreachable(f"there is no space left to write {where}", way_out="Free some space, then try again.")
+    return StoreUnreachable(
+        f"{where} can't be read or written: {error.strerror or error}",
+        way_out="Check that it exists, that it is a directory, and who may read and write it.",
+    )

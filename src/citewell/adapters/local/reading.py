@@ -1,0 +1,170 @@
+"""Reads documents and chunks out of the tables, within whatever transaction the caller holds.
+
+It answers in values of the model and knows no index.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from citewell.identity import find_identity, format_key
+from citewell.model import (
+    DocumentInfo,
+    DocumentRecord,
+    EmbedderIdentity,
+    Locator,
+    StoreBinding,
+    StoredChunk,
+    StoredDocument,
+)
+
+_CHUNK_COLUMNS = (
+    "d.doc_id, c.chunk_index, c.text, d.source, d.title, c.breadcrumb, d.category, d.scope, c.span_start, c.span_end,"
+    " c.page, c.line, c.url, d.metadata, c.digest"
+)
+
+
+def read_binding(connection: sqlite3.Connection) -> StoreBinding | None:
+    """What the store is bound to."""
+    held = connection.execute("SELECT value FROM meta WHERE name = 'binding'").fetchone()[0]
+    if held is None:
+        return None
+    binding = json.loads(held)
+    embedder = binding["embedder"]
+    prefixes = (embedder["prefixes"][0], embedder["prefixes"][1])
+    identity = EmbedderIdentity(embedder["name"], embedder["dimensions"], embedder["fingerprint"], prefixes)
+    return StoreBinding(identity, binding["analyzer"])
+
+
+def as_json(binding: StoreBinding) -> str:
+    """The binding as `read_binding` reads it."""
+    embedder = binding.embedder
+    return json.dumps(
+        {
+            "embedder": {
+                "name": embedder.name,
+                "dimensions": embedder.dimensions,
+                "fingerprint": embedder.fingerprint,
+                "prefixes": embedder.prefixes,
+            },
+            "analyzer": binding.analyzer,
+        }
+    )
+
+
+def count(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many documents and chunks there are."""
+    documents, chunks = connection.execute("SELECT count(*), coalesce(sum(chunks), 0) FROM documents").fetchone()
+    return documents, chunks
+
+
+def read_catalogue(connection: sqlite3.Connection) -> list[DocumentInfo]:
+    """Every document, ordered by doc_id."""
+    rows = connection.execute(
+        "SELECT doc_id, title, source, category, scope, metadata, chunks, characters, fingerprint, content_digest"
+        " FROM documents ORDER BY doc_id"
+    )
+    return [_info(*row) for row in rows]
+
+
+def _info(
+    doc_id: str, title: str, source: str, category: str | None, scope: str | None, metadata: str, chunks: int,
+    characters: int, fingerprint: str, content_digest: str,
+) -> DocumentInfo:  # fmt: skip
+    return DocumentInfo(
+        doc_id, title, source, category, _labels(scope), json.loads(metadata), chunks, characters, fingerprint,
+        content_digest,
+    )  # fmt: skip
+
+
+def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument | None:
+    """The record, the version and the context digests of a document; None if there is none."""
+    row = connection.execute(
+        "SELECT version, first_row, chunks, title, source, category, scope, metadata, headings, fingerprint,"
+        " content_digest FROM documents WHERE doc_id = ?",
+        (doc_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    version, first, chunks, title, source, category, scope, metadata, headings, fingerprint, content = row
+    record = DocumentRecord(
+        doc_id, title, source, category, _labels(scope), json.loads(metadata), tuple(json.loads(headings)),
+        fingerprint, content,
+    )  # fmt: skip
+    digests = connection.execute(
+        "SELECT context_digest FROM chunks WHERE row BETWEEN ? AND ? ORDER BY row", (first, first + chunks - 1)
+    )
+    return StoredDocument(record, version, tuple(digest for (digest,) in digests))
+
+
+def rows_of(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, int]:
+    """The row of each of these evidence keys, as the keys were given; unknown ones are left out."""
+    wanted = {key: identity for key in keys if (identity := find_identity(key)) is not None}
+    names = dict.fromkeys(identity.doc_id for identity in wanted.values() if identity.doc_id is not None)
+    held = {doc_id: (first, chunks) for doc_id, first, chunks in _places(connection, list(names))}
+    rows = {}
+    for key, identity in wanted.items():
+        first, chunks = held.get(identity.doc_id, (0, 0))
+        index = identity.chunk_index
+        # Only the canonical spelling is the key of a chunk; anything else would come back under another name.
+        if index is not None and index < chunks and identity.evidence_key == key:
+            rows[key] = first + index
+    return rows
+
+
+def _places(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> list[tuple[str | None, int, int]]:
+    found: list[tuple[str | None, int, int]] = []
+    known = [doc_id for doc_id in doc_ids if storable(doc_id)]
+    for start in range(0, len(known), 500):
+        some = known[start : start + 500]
+        places = ",".join("?" * len(some))
+        sql = f"SELECT doc_id, first_row, chunks FROM documents WHERE doc_id IN ({places})"  # noqa: S608 - placeholders only
+        found += connection.execute(sql, some)
+    return found
+
+
+def storable(text: str) -> bool:
+    """Whether the text has a UTF-8 form; one with a lone surrogate has none and can't be stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read_chunks(connection: sqlite3.Connection, rows: Sequence[int]) -> dict[str, StoredChunk]:
+    """The chunks of these rows, by evidence key."""
+    found = connection.execute(
+        f"SELECT {_CHUNK_COLUMNS} FROM json_each(?) AS wanted JOIN chunks AS c ON c.row = wanted.value"  # noqa: S608 - a constant
+        " JOIN documents AS d ON d.id = c.document",
+        (json.dumps(list(rows)),),
+    )
+    chunks = [_chunk(*row) for row in found]
+    return {chunk.evidence_key: chunk for chunk in chunks}
+
+
+def _chunk(
+    doc_id: str, index: int, text: str, source: str, title: str, breadcrumb: str, category: str | None,
+    scope: str | None, start: int, end: int, page: int | None, line: int | None, url: str | None, metadata: str,
+    digest: str,
+) -> StoredChunk:  # fmt: skip
+    return StoredChunk(
+        format_key(doc_id, index), doc_id, index, text, source, title, breadcrumb, category, _labels(scope),
+        (start, end), Locator(page, line, url), json.loads(metadata), digest,
+    )  # fmt: skip
+
+
+def read_names(connection: sqlite3.Connection, documents: Sequence[int]) -> dict[int, str]:
+    """The doc_id of each of these document numbers."""
+    return dict(
+        connection.execute(
+            "SELECT d.id, d.doc_id FROM json_each(?) AS wanted JOIN documents AS d ON d.id = wanted.value",
+            (json.dumps(list(documents)),),
+        )
+    )
+
+
+def _labels(scope: str | None) -> tuple[str, ...] | None:
+    return None if scope is None else tuple(json.loads(scope))

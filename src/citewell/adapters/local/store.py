@@ -1,0 +1,181 @@
+"""The embedded engine: a `citewell.ports.Store` in one directory, with nothing to start.
+
+    citewell.db      SQLite (WAL): the truth, in tables of its own (schema.py)
+    index/           segments of vectors and postings: derived, made anew whenever they are missing or damaged
+    citewell.lock    held by the one writer
+
+This file says what each call of the port does, in which order; how is known by the modules beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewell.adapters.local.checking import verify
+from citewell.adapters.local.core import Core, open_core
+from citewell.adapters.local.reading import as_json, count, read_binding, read_catalogue, read_document, storable
+from citewell.adapters.local.snapshot import LocalSnapshot
+from citewell.adapters.local.writing import delete_documents, read_meta, write_changes, write_meta
+from citewell.errors import EmbedderMismatch, StoreUnreachable, StoreVersion
+from citewell.model import (
+    DocumentChange,
+    DocumentInfo,
+    EmbedderIdentity,
+    StoreBinding,
+    StoredDocument,
+    StoreStatus,
+    VerifyReport,
+)
+
+_ABANDONED: list[Core] = []
+"""Cores of a parent process. Closing their connections here would disturb the parent; they are kept and left alone."""
+
+
+class LocalStore:
+    """A store in one directory; make one with `LocalStore.open`. Safe to use from several threads and after a fork."""
+
+    def __init__(self, core: Core) -> None:
+        self._own = core
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, path: Path | str, *, read_only: bool = False, create: bool = True, lock_timeout_s: float = 30.0
+    ) -> LocalStore:
+        """Open the store in this directory.
+
+        Args:
+            path: the directory; made, with its parents, if there is none.
+            read_only: never write, not even what is derived; works on read-only media.
+            create: whether to make a store where there is none.
+            lock_timeout_s: how long a writer waits for another one.
+
+        Raises:
+            StoreUnreachable: there is none and none is to be made, the path holds something else, or no permission.
+            StoreCorrupt: its database is damaged.
+            StoreVersion: its database was made by another version of Citewell.
+        """
+        return cls(open_core(Path(path), read_only=read_only, create=create, lock_timeout_s=lock_timeout_s))
+
+    @property
+    def path(self) -> Path:
+        """The directory."""
+        return self._own.path
+
+    @contextmanager
+    def snapshot(self) -> Iterator[LocalSnapshot]:
+        """A view of everything that was committed before the call."""
+        core = self._core()
+        with core.snapshot() as snapshot:
+            yield snapshot
+
+    def binding(self) -> StoreBinding | None:
+        """What the contents were made with."""
+        with self._core().reading() as connection:
+            return read_binding(connection)
+
+    def bind(self, binding: StoreBinding) -> None:
+        """Record it, or refuse another one (INGEST-8)."""
+        if self._is_bound_to(self.binding(), binding):
+            return
+        core = self._core()
+        with core.writing() as connection:
+            if not self._is_bound_to(read_binding(connection), binding):
+                with core.connections.writing():
+                    write_meta(connection, "binding", as_json(binding))
+                    write_meta(connection, "dimensions", binding.embedder.dimensions)
+
+    def apply(self, changes: Sequence[DocumentChange]) -> None:
+        """Write these versions in one transaction, all or none of them."""
+        core = self._core()
+        if not changes:
+            return
+        with core.writing() as connection:
+            with core.connections.writing():
+                write_changes(connection, changes)
+            core.index.settle(connection, read_meta(connection, "sequence"))
+
+    def delete(self, doc_ids: Sequence[str]) -> int:
+        """Remove these documents in one transaction and return how many chunks went."""
+        core = self._core()
+        known = [doc_id for doc_id in doc_ids if storable(doc_id)]
+        if not known:
+            return 0
+        with core.writing() as connection:
+            with core.connections.writing():
+                gone = delete_documents(connection, known)
+            core.index.settle(connection, read_meta(connection, "sequence"))
+        return gone
+
+    def compact(self) -> None:
+        """Join what many small writes left and forget what has gone; cheap where there is little of both.
+
+        Answers don't change. Worth a call at the end of an ingestion.
+        """
+        core = self._core()
+        with core.writing() as connection:
+            core.index.settle(connection, read_meta(connection, "sequence"), compact=True)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def documents(self) -> Iterator[DocumentInfo]:
+        """The catalogue, ordered by doc_id, as of the call."""
+        with self._core().reading() as connection:
+            return iter(read_catalogue(connection))
+
+    def stored(self, doc_id: str) -> StoredDocument | None:
+        """What the planner needs of the stored version."""
+        with self._core().reading() as connection:
+            return read_document(connection, doc_id) if storable(doc_id) else None
+
+    def status(self) -> StoreStatus:
+        """Figures and binding; the sequence counts writes."""
+        core = self._core()
+        with core.reading() as connection:
+            documents, chunks = count(connection)
+            sequence, binding = read_meta(connection, "sequence"), read_binding(connection)
+        return StoreStatus(str(core.path), "local", documents, chunks, sequence, binding, core.details())
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare the truth with itself and with everything derived from it; with `repair`, make the derived anew."""
+        return verify(self._core(), repair=repair)
+
+    def close(self) -> None:
+        """Close files and connections. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            if self._own.pid == os.getpid():
+                self._own.close()
+
+    def _core(self) -> Core:
+        if self._closed:
+            raise StoreUnreachable(f"the store {self._own.path} is closed", way_out="Open it again.")
+        if self._own.pid != os.getpid():
+            _ABANDONED.append(self._own)
+            self._own = self._own.anew()
+        return self._own
+
+    def _is_bound_to(self, held: StoreBinding | None, wanted: StoreBinding) -> bool:
+        """Whether it is bound to this; False if to nothing."""
+        if held is None:
+            return False
+        if held.embedder != wanted.embedder:
+            raise EmbedderMismatch(
+                f"the store was filled by {_named(held.embedder)}, and the one in use is {_named(wanted.embedder)}",
+                way_out="Open it with the embedder that filled it, or re-embed the store with `citewell reindex`.",
+            )
+        if held.analyzer != wanted.analyzer:
+            raise StoreVersion(
+                f"the store was filled by the analyser {held.analyzer!r}, and the one in use is {wanted.analyzer!r}",
+                way_out="Use the Citewell that filled it, or analyse its texts again with `citewell reindex`.",
+            )
+        return True
+
+
+def _named(embedder: EmbedderIdentity) -> str:
+    return (
+        f"{embedder.name!r} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint!r}, "
+        f"prefixes {embedder.prefixes!r})"
+    )

@@ -1,0 +1,259 @@
+"""Writes document versions into the tables, within a transaction that the caller has begun.
+
+It checks what each change was planned against and keeps row numbers unique for ever. It knows no index and no lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from citewell.adapters.local.marks import marks_of
+from citewell.errors import InvalidRequest, StoreConflict
+from citewell.model import Chunk, DocumentChange, DocumentRecord, Reuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST_COUNTED = 65_535
+"""How often a term counts within one chunk; BM25 is flat long before."""
+_REMOVED_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Where the stored version of a document lies; version 0 if there is none."""
+
+    id: int | None = None
+    version: int = 0
+    first_row: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Features:
+    """What is searched of one document: a vector, term ids and counts per chunk, as stored, and a stamp of all."""
+
+    rows: tuple[tuple[bytes, bytes, bytes], ...]
+    stamp: int
+
+
+def read_meta(connection: sqlite3.Connection, name: str) -> int:
+    """A number kept in `meta`."""
+    value: int = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0]
+    return value
+
+
+def write_meta(connection: sqlite3.Connection, name: str, value: object) -> None:
+    """Keep a value in `meta`."""
+    connection.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+
+
+def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChange]) -> None:
+    """Write these versions and raise the sequence by one.
+
+    Raises:
+        StoreConflict: a document comes twice, or its stored version is not the expected one; the caller rolls back.
+        InvalidRequest: a vector is of other dimensions than the store's, or not finite.
+    """
+    _check_once(changes)
+    sequence, row = read_meta(connection, "sequence") + 1, read_meta(connection, "next_row")
+    ids, dimensions = _term_ids(connection, changes), _dimensions(connection, changes)
+    for change in changes:
+        stored = _find(connection, change.document.doc_id)
+        _check_version(change, stored)
+        features = _features(connection, change, stored, ids, dimensions)
+        _remove(connection, stored, sequence)
+        document = _write_document(connection, change, stored, sequence, row, features.stamp)
+        _write_chunks(connection, change.chunks, document, row, features)
+        row += len(change.chunks)
+    write_meta(connection, "next_row", row)
+    _end(connection, sequence)
+
+
+def delete_documents(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> int:
+    """Delete what is stored of these and return how many chunks went; the sequence grows if any did."""
+    sequence, gone = read_meta(connection, "sequence") + 1, 0
+    for doc_id in dict.fromkeys(doc_ids):
+        stored = _find(connection, doc_id)
+        if stored.id is not None:
+            _remove(connection, stored, sequence)
+            connection.execute("DELETE FROM documents WHERE id = ?", (stored.id,))
+            gone += stored.chunks
+    if gone:
+        _end(connection, sequence)
+    return gone
+
+
+def _end(connection: sqlite3.Connection, sequence: int) -> None:
+    """Raise the sequence; forget old removals once they are many, so that readers behind them load anew."""
+    write_meta(connection, "sequence", sequence)
+    if connection.execute("SELECT count(*) FROM removed").fetchone()[0] > _REMOVED_KEPT:
+        connection.execute("DELETE FROM removed")
+        write_meta(connection, "removed_floor", sequence)
+
+
+def _check_once(changes: Sequence[DocumentChange]) -> None:
+    times = Counter(change.document.doc_id for change in changes)
+    twice = [doc_id for doc_id, count in times.items() if count > 1]
+    if twice:
+        raise StoreConflict(f"the batch holds the document {twice[0]!r} twice", way_out="Give each document once.")
+
+
+def _find(connection: sqlite3.Connection, doc_id: str) -> _Stored:
+    row = connection.execute(
+        "SELECT id, version, first_row, chunks FROM documents WHERE doc_id = ?", (doc_id,)
+    ).fetchone()
+    return _Stored(*row) if row else _Stored()
+
+
+def _check_version(change: DocumentChange, stored: _Stored) -> None:
+    doc_id = change.document.doc_id
+    if change.expected_version != stored.version:
+        raise StoreConflict(
+            f"the document {doc_id!r} is stored as version {stored.version}, not {change.expected_version}",
+            way_out="Plan again.",
+        )
+    if any(isinstance(vector, Reuse) and not 0 <= vector.chunk_index < stored.chunks for vector in change.vectors):
+        raise StoreConflict(f"{doc_id!r} reuses a vector that its stored version lacks", way_out="Plan again.")
+
+
+def _term_ids(connection: sqlite3.Connection, changes: Sequence[DocumentChange]) -> dict[str, int]:
+    """The id of every term of the batch; new terms enter the dictionary."""
+    held = dict.fromkeys(term for change in changes for chunk in change.chunks for term in chunk.terms)
+    words = [term.encode() for term in held]
+    connection.executemany("INSERT OR IGNORE INTO terms (term) VALUES (?)", ((word,) for word in words))
+    found = find_terms(connection, words)
+    return {term: found[word] for term, word in zip(held, words, strict=True)}
+
+
+def find_terms(connection: sqlite3.Connection, words: Sequence[bytes]) -> dict[bytes, int]:
+    """The ids of those of these terms that the dictionary holds."""
+    found: dict[bytes, int] = {}
+    for start in range(0, len(words), 500):
+        some = words[start : start + 500]
+        places = ",".join("?" * len(some))
+        found.update(connection.execute(f"SELECT term, id FROM terms WHERE term IN ({places})", some))  # noqa: S608 - placeholders only
+    return found
+
+
+def _dimensions(connection: sqlite3.Connection, changes: Sequence[DocumentChange]) -> int:
+    """Of the store's vectors; the first vector ever written decides where no binding has."""
+    known = read_meta(connection, "dimensions")
+    if known:
+        return known
+    new = (len(vector) for change in changes for vector in change.vectors if not isinstance(vector, Reuse))
+    first = next(new, 0)
+    write_meta(connection, "dimensions", first)
+    return first
+
+
+def _features(
+    connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, ids: Mapping[str, int], dimensions: int
+) -> _Features:
+    vectors = [
+        _kept_vector(connection, stored.first_row + vector.chunk_index)
+        if isinstance(vector, Reuse)
+        else _new_vector(vector, dimensions)
+        for vector in change.vectors
+    ]
+    rows = tuple((vector, *_counted(chunk.terms, ids)) for chunk, vector in zip(change.chunks, vectors, strict=True))
+    digest = hashlib.blake2b(b"".join(part for row in rows for part in row), digest_size=8).digest()
+    return _Features(rows, int.from_bytes(digest, "big") >> 1)
+
+
+def _kept_vector(connection: sqlite3.Connection, row: int) -> bytes:
+    kept: bytes = connection.execute("SELECT vector FROM features WHERE row = ?", (row,)).fetchone()[0]
+    return kept
+
+
+def _new_vector(vector: NDArray[np.float32], dimensions: int) -> bytes:
+    array = np.ascontiguousarray(vector, dtype="<f4")
+    if array.shape != (dimensions,):
+        raise InvalidRequest(
+            f"a vector has the shape {array.shape}, and the store holds vectors of {dimensions} dimensions",
+            way_out="Embed with the embedder that the store is bound to.",
+        )
+    if not np.isfinite(array).all():
+        raise InvalidRequest("a vector holds a value that is no finite number", way_out="Check the embedder.")
+    return array.tobytes()
+
+
+def _counted(terms: Sequence[str], ids: Mapping[str, int]) -> tuple[bytes, bytes]:
+    """The ids of the distinct terms as int32 and how often each occurs as uint16, in the order of their first."""
+    times = Counter(terms)
+    counts = array("H", (min(count, _MOST_COUNTED) for count in times.values()))
+    return array("i", (ids[term] for term in times)).tobytes(), counts.tobytes()
+
+
+def _remove(connection: sqlite3.Connection, stored: _Stored, sequence: int) -> None:
+    """Take everything of a stored version but its row in `documents`."""
+    if stored.id is None:
+        return
+    span = (stored.first_row, stored.first_row + stored.chunks - 1)
+    connection.execute("DELETE FROM chunks WHERE row BETWEEN ? AND ?", span)
+    connection.execute("DELETE FROM features WHERE row BETWEEN ? AND ?", span)
+    connection.execute("DELETE FROM marks WHERE document = ?", (stored.id,))
+    connection.execute("INSERT INTO removed VALUES (?, ?, ?)", (sequence, stored.first_row, stored.chunks))
+
+
+def _write_document(
+    connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, sequence: int, row: int, stamp: int
+) -> int:
+    """Write the record, under the id that the document has if it is known, and return that id."""
+    characters = sum(len(chunk.text) for chunk in change.chunks)
+    values = (sequence, row, len(change.chunks), stamp, characters, *_columns(change.document))
+    connection.execute(
+        "INSERT INTO documents (id, doc_id, version, first_row, chunks, stamp, characters, title, source, category,"
+        " scope, metadata, headings, fingerprint, content_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET version = excluded.version, first_row = excluded.first_row,"
+        " chunks = excluded.chunks, stamp = excluded.stamp, characters = excluded.characters, title = excluded.title,"
+        " source = excluded.source, category = excluded.category, scope = excluded.scope, metadata = excluded.metadata,"
+        " headings = excluded.headings, fingerprint = excluded.fingerprint, content_digest = excluded.content_digest",
+        (stored.id, change.document.doc_id, *values),
+    )
+    document: int = stored.id or connection.execute("SELECT last_insert_rowid()").fetchone()[0]
+    marks = ((mark, document) for mark in marks_of(change.document))
+    connection.executemany("INSERT INTO marks VALUES (?, ?)", marks)
+    return document
+
+
+def _columns(record: DocumentRecord) -> tuple[str | None, ...]:
+    return (
+        record.title,
+        record.source,
+        record.category,
+        None if record.scope is None else json.dumps(record.scope),
+        json.dumps(dict(record.metadata)),
+        json.dumps(record.headings),
+        record.fingerprint,
+        record.content_digest,
+    )
+
+
+def _write_chunks(
+    connection: sqlite3.Connection, chunks: Sequence[Chunk], document: int, row: int, features: _Features
+) -> None:
+    connection.executemany(
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ((row + at, document, chunk.chunk_index, *_shown(chunk)) for at, chunk in enumerate(chunks)),
+    )
+    connection.executemany(
+        "INSERT INTO features VALUES (?, ?, ?, ?)", ((row + at, *values) for at, values in enumerate(features.rows))
+    )
+
+
+def _shown(chunk: Chunk) -> tuple[str | int | None, ...]:
+    locator = chunk.locator
+    return (
+        chunk.text, chunk.breadcrumb, *chunk.span, locator.page, locator.line, locator.url, chunk.digest,
+        chunk.context_digest,
+    )  # fmt: skip
