@@ -54,6 +54,7 @@ class EmbeddingServer:
         self.rule: Callable[[dict[str, Any]], Reply] | None = None
         self.received: list[Received] = []
         self.most_at_once = 0
+        self.given_up = threading.Event()
         self._at_once = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -89,6 +90,7 @@ class EmbeddingServer:
                     _send(self, reply, payload)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True  # the client has had enough
+                    outer.given_up.set()
                 finally:
                     outer._end()
 

@@ -7,6 +7,7 @@ import json
 import logging
 import socket
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -495,14 +496,19 @@ def test_a_huge_body_is_not_read_to_its_end(server: EmbeddingServer) -> None:
     server.replies.append(Reply(body=b" " * 20_000_000))
     with make(server) as embedder, pytest.raises(EmbedderError, match="more than 1,572,864 bytes"):
         embedder.embed_query("a")
+    assert server.given_up.wait(5)
 
 
 @pytest.mark.requirement("ENGINE-4")
 def test_a_small_body_that_unpacks_to_a_huge_one_is_not_unpacked_to_its_end(server: EmbeddingServer) -> None:
     body = gzip.compress(b" " * 50_000_000)
     server.replies.append(Reply(body=body, headers={"Content-Encoding": "gzip"}))
+    tracemalloc.start()
     with make(server) as embedder, pytest.raises(EmbedderError, match="more than 1,572,864 bytes"):
         embedder.embed_query("a")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000_000
 
 
 @pytest.mark.requirement("ENGINE-4")
