@@ -153,8 +153,8 @@ def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no typ
     # Since 1.29, onnxruntime reports to its maker from the moment that it is imported, unless its environment says no.
     os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
-        import onnxruntime
-        from onnxruntime_extensions import get_library_path
+        import onnxruntime  # noqa: PLC0415 - not before the line above
+        from onnxruntime_extensions import get_library_path  # noqa: PLC0415 - loads onnxruntime
 
         onnxruntime.disable_telemetry_events()  # where somebody else imported it first, and on Windows
         options = onnxruntime.SessionOptions()
