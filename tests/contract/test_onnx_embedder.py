@@ -171,7 +171,7 @@ def test_a_file_that_is_no_model_is_refused_as_unavailable(tmp_path: Path) -> No
     path.with_name(path.name + ".sha256").write_text(f"{USE_MULTILINGUAL.sha256}  {path.name}\n")
     with pytest.raises(EmbedderUnavailable, match="can't be loaded") as caught:
         UseMultilingual(path).embed_query("a")
-    assert "citewell model verify" in caught.value.way_out
+    assert "citewell model pull" in caught.value.way_out
 
 
 @NEEDS_MODEL

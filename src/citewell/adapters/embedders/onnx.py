@@ -167,5 +167,5 @@ def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no typ
     except Exception as error:  # the one translating edge: onnxruntime's errors share no base of their own
         raise EmbedderUnavailable(
             f"the model {path} can't be loaded: {type(error).__name__}: {error}",
-            way_out="Check it with `citewell model verify`, and that onnxruntime and onnxruntime-extensions fit.",
+            way_out="`citewell model pull` reads it whole and mends it; else onnxruntime and its extensions don't fit.",
         ) from error
