@@ -25,7 +25,14 @@ _UNSPACED = (
     r"\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD = rf"[^\W{_UNSPACED}]"
-_HYPHENS_AND_INVISIBLE = {0x2010: "-", 0x2011: "-", **dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))}
+_LETTER = rf"[^\W_{_UNSPACED}]"
+_PLAIN_EDGES = re.compile(rf"(?<!{_LETTER})"), re.compile(rf"(?!{_LETTER})")
+_COMPOUND_EDGES = (
+    re.compile(rf"(?<!{_WORD})(?<!{_WORD}-)(?<![0-9]\.)"),
+    re.compile(rf"(?!{_WORD})(?!-{_WORD})(?!\.[0-9])"),
+)
+_VERSION = re.compile(r"v?(?=[0-9]+\.[0-9])")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
 
 
 def refine(
@@ -60,7 +67,7 @@ def refine(
         InvalidRequest: return_n, the cap or the floor is out of range.
     """
     _check(return_n, max_chunks_per_document, min_similarity, query_identifiers)
-    wanted = [identifier for identifier in query_identifiers if identifier.strip()] if keep_identifiers else []
+    wanted = [identifier for identifier in query_identifiers if _folded(identifier).strip()] if keep_identifiers else []
     unique, repeated = _deduplicated(candidates)
     close, below, excepted = _above_floor(unique, min_similarity, wanted)
     capped, crowding = _capped(close, max_chunks_per_document)
@@ -107,11 +114,15 @@ def holds_identifiers(candidate: Candidate, identifiers: Iterable[str]) -> bool:
     """Whether text, title or breadcrumb of the candidate hold each of these identifiers, as whole tokens.
 
     Both sides are compared after NFKC and case folding. A plain identifier (`E12`) may be a part of a longer one
-    (`KB-E12`), but never of a longer word (`E1207`); one with inner marks (`ZX-81`, `v1.2`) has to be the whole
-    (not `ZX-81-Q`, not `v1.2.3`). Letters of scripts without spaces may touch it.
+    (`KB-E12`, `E12_old`), but never of a longer word (`E1207`); one with inner marks (`ZX-81`, `max_conn`) has to be
+    the whole (not `ZX-81-Q`, not `max_conn_age`). `1.24.3` and `v1.24.3` are the same. Letters of scripts without
+    spaces may touch it.
     """
     haystack = _folded("\n".join((candidate.title, candidate.breadcrumb, candidate.text)))
-    return all(_token_pattern(_folded(identifier)).search(haystack) for identifier in identifiers)
+    return all(
+        any(_stands_alone(spelling, haystack) for spelling in _spellings(_folded(identifier)))
+        for identifier in identifiers
+    )
 
 
 def _check(return_n: int, cap: int, floor: float | None, identifiers: Sequence[str]) -> None:
@@ -222,12 +233,22 @@ def _shortfall(similarity: float | None, floor: float) -> str:
 
 
 def _folded(text: str) -> str:
-    visible = text.translate(_HYPHENS_AND_INVISIBLE)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+    if text.isascii():
+        return text.casefold()
+    visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return visible.casefold().replace("\u2010", "-").replace("\u2019", "'")
 
 
-def _token_pattern(identifier: str) -> re.Pattern[str]:
-    before, after = rf"(?<!{_WORD})", rf"(?!{_WORD})"
-    if not re.fullmatch(r"\w+", identifier):
-        before, after = rf"{before}(?<!{_WORD}-)(?<![0-9]\.)", rf"{after}(?!-{_WORD})(?!\.[0-9])"
-    return re.compile(before + re.escape(identifier) + after)
+def _spellings(identifier: str) -> tuple[str, ...]:
+    version = _VERSION.match(identifier)
+    return (identifier[version.end() :], f"v{identifier[version.end() :]}") if version else (identifier,)
+
+
+def _stands_alone(token: str, text: str) -> bool:
+    begins, ends = _PLAIN_EDGES if token.isalnum() else _COMPOUND_EDGES
+    start = text.find(token)
+    while start >= 0:
+        if begins.match(text, start) and ends.match(text, start + len(token)):
+            return True
+        start = text.find(token, start + 1)
+    return False

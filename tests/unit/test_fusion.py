@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from random import Random
 
@@ -194,6 +195,13 @@ def test_the_order_is_the_same_in_every_process() -> None:
     }
     assert len(outputs) == 1
     assert outputs.pop() == f"{sorted(f'key-{n}' for n in range(40))}\n"
+
+
+@pytest.mark.requirement("RRF-6")
+def test_a_fused_entry_is_frozen() -> None:
+    (entry,) = fuse({"dense": ["a"]})
+    with pytest.raises(FrozenInstanceError):
+        entry.score = 1.0  # type: ignore[misc]  # the point of the test
 
 
 @pytest.mark.requirement("RRF-6")

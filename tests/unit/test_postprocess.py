@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import citewell
+from citewell.analysis import identifiers
 from citewell.errors import InvalidRequest
 from citewell.model import Candidate, Dropped, Hit, Reason, Refined
 from citewell.postprocess import document_of, full_documents, holds_identifiers, refine
@@ -141,6 +144,8 @@ def test_a_candidate_without_a_duplicate_stays_the_very_object() -> None:
         (None, None, True),
         (math.nan, -1, False),
         (1.0, 0.9, True),
+        (1.0, 1, True),
+        (0.999, 1.0, False),
     ],
 )
 def test_a_hit_stays_if_its_similarity_is_at_least_the_floor(
@@ -200,7 +205,7 @@ def test_an_exact_code_that_the_lexical_path_found_is_kept_below_the_floor() -> 
         ({"reasons": (Reason("dense", 1, 0.1),)}, ["E12"], False),
         ({}, ["E12"], False),
         ({"lexical_score": 2.0}, [], False),
-        ({"lexical_score": 2.0}, ["", " "], False),
+        ({"lexical_score": 2.0}, ["", " ", "\u200b"], False),
         ({"lexical_score": 2.0}, ["E12", "max_conn"], True),
         ({"lexical_score": 2.0}, ["E12", "E13"], False),
     ],
@@ -240,6 +245,11 @@ def test_a_kept_identifier_is_still_capped_and_then_not_listed_as_kept() -> None
         ("e12", "(E12)"),
         ("E12", "E12"),
         ("E12", "KB-E12"),
+        ("E12", "E12_old"),
+        ("4471", "KB_4471"),
+        ("1.24.3", "since v1.24.3"),
+        ("v1.24.3", "since 1.24.3"),
+        ("don\u2019t-7", "DON'T-7"),
         ("E12", "E12/E13"),
         ("E12", "code=E12,"),
         ("E12", "报错E12时重启网关"),
@@ -248,6 +258,9 @@ def test_a_kept_identifier_is_still_capped_and_then_not_listed_as_kept() -> None
         ("E12", "Ｅ１２"),
         ("Ｅ１２", "E12"),
         ("E12", "E\u200b12"),
+        ("E12", "E\u00ad1\u200c2\u200d"),
+        ("E12", "\ufeffE\u206012"),
+        ("KB-4471", "kb\u20104471"),
         ("4471", "KB-4471"),
         ("KB-4471", "see KB-4471."),
         ("KB-4471", "kb\u20114471"),
@@ -272,7 +285,6 @@ def test_an_identifier_is_found_as_a_whole_token(identifier: str, text: str) -> 
     [
         ("E12", "E1207"),
         ("E12", "XE12"),
-        ("E12", "E12_old"),
         ("E12", "E12é"),
         ("E12", "E 12"),
         ("KB-4471", "KB-44710"),
@@ -280,6 +292,9 @@ def test_an_identifier_is_found_as_a_whole_token(identifier: str, text: str) -> 
         ("81-Q", "ZX-81-Q"),
         ("v1.2", "v1.2.3"),
         ("2.3", "v1.2.3"),
+        ("1.24", "v1.24.3"),
+        ("v1.24", "rev1.24"),
+        ("1.24", "rev1.24"),
         ("10.0.0.1", "110.0.0.1"),
         ("10.0.0.1", "10.0.0.12"),
         ("max_conn", "max_conn_age"),
@@ -290,6 +305,15 @@ def test_an_identifier_is_found_as_a_whole_token(identifier: str, text: str) -> 
 )
 def test_a_part_of_a_longer_word_or_code_is_not_the_identifier(identifier: str, text: str) -> None:
     assert not holds_identifiers(hit("a#chunk-0", text=text), [identifier])
+
+
+@pytest.mark.requirement("SCORE-6")
+def test_a_passage_holds_every_identifier_that_the_analysis_finds_in_it() -> None:
+    corpus = sorted((Path(citewell.__file__).parent / "demo" / "corpus" / "storage").rglob("*.md"))
+    passages = [passage for path in corpus for passage in path.read_text(encoding="utf-8").split("\n\n")]
+    asked = [(passage, identifier) for passage in passages for identifier in identifiers(passage)]
+    assert len(asked) > 100
+    assert [(p, i) for p, i in asked if not holds_identifiers(hit("a#chunk-0", text=p), [i])] == []
 
 
 @pytest.mark.requirement("SCORE-6")
