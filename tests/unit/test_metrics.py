@@ -199,6 +199,15 @@ def test_the_drawn_test_comes_near_the_exact_one_and_is_the_same_every_time() ->
 
 
 @pytest.mark.requirement("EVAL-1")
+def test_each_byte_picks_the_signs_of_eight_pairs_and_of_no_other() -> None:
+    first, second = metrics._sums_by_byte([float(n) for n in range(1, 11)])
+    assert (len(first), len(second)) == (256, 256)
+    assert (max(first), max(second)) == (sum(range(1, 9)), 9 + 10)
+    assert sorted(first) == sorted(-total for total in first)
+    assert len(set(second)) == 4
+
+
+@pytest.mark.requirement("EVAL-1")
 def test_a_clear_difference_over_many_queries_is_significant_and_never_certain() -> None:
     a, b = [0.6] * 400, [0.5] * 400
     assert paired_randomisation_test(a, b, rounds=500) == 1 / 501
