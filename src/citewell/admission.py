@@ -50,7 +50,7 @@ _UNUSABLE = re.compile("[\x00\ud800-\udfff]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _VISIBLE = regex.compile(r"[^\p{P}\p{Z}\p{C}\p{M}\u115f\u1160\u2800\u3164\uffa0]")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_LARGEST_INTEGER = 2**63 - 1
+_INTEGERS = range(-(2**63), 2**63)
 
 
 class _Brief(reprlib.Repr):
@@ -231,7 +231,7 @@ def _clamp(text: str) -> str:
     if len(text) <= MAX_QUERY_CHARACTERS:
         return text
     start = text[: MAX_QUERY_CHARACTERS + 1]
-    words = start.rstrip() if start[-1].isspace() else start.removesuffix(start.split()[-1]).rstrip()
+    words = start.removesuffix(start.split()[-1]).rstrip()
     if len(words) >= MAX_QUERY_CHARACTERS // 2:
         return words
     characters: list[str] = regex.findall(r"\X", start)
@@ -309,8 +309,8 @@ def _scalar(name: object, value: object) -> Scalar:
     if isinstance(value, str) and not _SURROGATE.search(value):
         return value
     if isinstance(value, Integral):
-        if -_LARGEST_INTEGER <= (whole := int(value)) <= _LARGEST_INTEGER:
-            return whole
+        if int(value) in _INTEGERS:
+            return int(value)
     elif math.isfinite(number := _number(value)):
         return number
     raise InvalidRequest(

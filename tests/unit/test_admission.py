@@ -255,6 +255,7 @@ def test_filters_are_sorted_by_field_and_keep_their_types() -> None:
     assert admitted == (("_x-1", 0.25), ("draft", False), ("ratio", 0.5), ("team.name", "ops"), ("year", 2024))
     assert [type(value) for _, value in admitted] == [float, bool, float, str, int]
     assert ask(where={}).where == ()
+    assert ask(where={"a": 2**63 - 1, "b": -(2**63)}).where == (("a", 2**63 - 1), ("b", -(2**63)))
 
 
 @pytest.mark.requirement("SAFE-2")
@@ -265,7 +266,9 @@ def test_a_field_name_that_could_be_syntax_is_refused(name: object) -> None:
 
 
 @pytest.mark.requirement("SAFE-2")
-@pytest.mark.parametrize("value", [{"$gt": 1}, ["a"], None, math.nan, math.inf, 2**63, b"a", SURROGATE, object()])
+@pytest.mark.parametrize(
+    "value", [{"$gt": 1}, ["a"], None, math.nan, math.inf, 2**63, -(2**63) - 1, b"a", SURROGATE, object()]
+)
 def test_a_filter_value_that_is_no_scalar_is_refused_by_field(value: object) -> None:
     """I71."""
     assert "where can't compare 'field' with" in refusal(where={"field": value})

@@ -62,8 +62,8 @@ class Piece(NamedTuple):
 def take_apart(run: str) -> list[Piece]:
     """The pieces of a run, the whole before its parts; a plain word is one piece.
 
-    Parts of one character are left out: they match everywhere and say nothing. What falls into parts of less than two
-    characters on average (`k8s`, `7c9d5b6f4`, base64) has none.
+    Steps of one letter and parts of one character are left out: they match everywhere and say nothing. What falls into
+    parts of less than two characters on average (`k8s`, `7c9d5b6f4`, base64) has none.
     """
     if _PLAIN.fullmatch(run):
         return [_word(run)]
@@ -73,7 +73,8 @@ def take_apart(run: str) -> list[Piece]:
         return list(_pieces(steps[0], Kind.WHOLE))
     pieces = [Piece(_fold(run), Kind.WHOLE)]
     for step in steps:
-        pieces += _pieces(step, Kind.STEP)
+        if len(step) >= _SHORTEST_PART or _NAME.search(step):
+            pieces += _pieces(step, Kind.STEP)
     return pieces
 
 
@@ -110,9 +111,7 @@ def _parts(word: str, step: str) -> list[str]:
     parts: list[str] = _CASE_PART.findall(word) if len(word) <= LONGEST else []
     if len(word) < _SHORTEST_MEAN * len(parts) or not parts:
         parts = [word]
-    if parts == [step] and not step.isalpha():
-        return []
-    return [part for part in parts if len(part) >= _SHORTEST_PART]
+    return [part for part in parts if len(part) >= _SHORTEST_PART and part != step]
 
 
 def _without_sign(run: str) -> str:

@@ -19,6 +19,7 @@ further upon within without per via toward towards among amongst across along ar
 there here now once ever never always often more most much many few less least several enough
 very too just also only even still yet
 tell explain describe give show please say says said mean means according regarding concerning
+use uses used using way ways
 etc e.g i.e eg ie vs
 """
 
