@@ -83,6 +83,8 @@ def test_a_stop_word_in_capitals_is_a_name_unless_all_is_in_capitals() -> None:
         ("C++", ["c++"]),
         ("C++17", ["c++", "17"]),
         ("C#", ["c#"]),
+        ("value++ docs#", ["valu", "doc"]),
+        ("max‑conn", ["max-conn", "max", "conn"]),
         (".NET", [".net", "net"]),
         ("ASP.NET", ["asp.net", "asp", "net"]),
         (".env", [".env", "env"]),
@@ -329,6 +331,16 @@ def test_every_process_gets_the_same_tokens() -> None:
         environment = {"PYTHONHASHSEED": seed}
         done = run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
         assert done.stdout == expected
+
+
+def test_words_that_others_teach_the_segmenter_are_none_of_ours() -> None:
+    program = (
+        "import rjieba; rjieba.add_word('接池耗', 100_000, 'n');"
+        "from citewell.analysis import analyze; print(ascii(analyze('接池耗')), rjieba.cut('接池耗'))"
+    )
+    done = run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{analyze('接池耗')!a} ['接池耗']\n"
+    assert "接池耗" not in analyze("接池耗")
 
 
 def test_importing_the_analysis_loads_neither_dictionary_nor_stemmer() -> None:
