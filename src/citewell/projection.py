@@ -247,10 +247,8 @@ def _cut(text: str, room: _Room) -> str:
     ends = _grapheme_ends(text, min(room.chars, room.chars_per_item))
     fitting = len(ends)
     if ends and room.count(text[: ends[-1]]) > room.tokens:
-        # Bisection takes it that a longer text has more tokens; a counter that breaks this costs a few steps back.
+        # Where bisection stops, it has measured the last one that fits, however unevenly a counter grows.
         fitting = bisect_right(ends, room.tokens, key=lambda end: room.count(text[:end]))
-    while fitting and room.count(text[: ends[fitting - 1]]) > room.tokens:
-        fitting -= 1
     longest = ends[fitting - 1] if fitting else 0
     good = _good_end(text, ends[:fitting], longest)
     return text[:good] if room.count(text[:good]) <= room.tokens else text[:longest]
