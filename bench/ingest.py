@@ -1,0 +1,75 @@
+"""Ingestion beside the bare embedder: how much of the embedder's speed is left once everything else is done as well.
+
+    python bench/ingest.py [--data ../shared/data/k8s-docs] [--rounds 1]
+
+Ingests a folder into a fresh embedded store with the default model, then hands the very same chunks' texts to the
+embedder alone, in the same process. Bounds: ingestion reaches 80% of the bare embedder's chunks per second; a second
+run embeds nothing and takes less than 3 s. Exit code 1 if a bound is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from citewell import Knowledge, Settings
+
+_RATIO = 0.80
+_SECOND_RUN_S = 3.0
+_TOGETHER = 256
+
+
+def texts_of(knowledge: Knowledge) -> list[str]:
+    """Every chunk's text, in the order of the documents."""
+    return [
+        knowledge.show(f"{info.doc_id}#chunk-{index}").text
+        for info in knowledge.documents()
+        for index in range(info.chunks)
+    ]
+
+
+def bare_seconds(knowledge: Knowledge, texts: list[str]) -> float:
+    """How long the embedder alone takes for these texts."""
+    started = time.perf_counter()
+    for first in range(0, len(texts), _TOGETHER):
+        knowledge.embedder.embed_passages(texts[first : first + _TOGETHER])
+    return time.perf_counter() - started
+
+
+def round_of(data: Path, number: int) -> bool:
+    """Ingest into a fresh store, print the figures, and say whether the bounds hold."""
+    with tempfile.TemporaryDirectory() as folder, Knowledge.open(Path(folder) / "kb", settings=Settings()) as knowledge:
+        knowledge.embedder.embed_query("warm up")
+        started = time.process_time()
+        first = knowledge.ingest(data)
+        spent = time.process_time() - started
+        second = knowledge.ingest(data)
+        texts, started = texts_of(knowledge), time.process_time()
+        bare = bare_seconds(knowledge, texts)
+        bare_spent = time.process_time() - started
+    ratio = bare / first.seconds
+    held = ratio >= _RATIO and second.seconds < _SECOND_RUN_S and second.embedded == 0
+    print(f"round {number}: {first.count('added')} documents, {first.chunks} chunks, {first.embedded} embedded")
+    for name, wall, processor in (("ingestion", first.seconds, spent), ("bare embedder", bare, bare_spent)):
+        print(f"  {name:<16} {wall:7.1f} s  {first.chunks / wall:7.1f} chunks/s  {processor:7.1f} s of processor time")
+    print(f"  ratio            {ratio:7.3f}    bound {_RATIO} (of processor time alone {bare_spent / spent:.3f})")
+    print(f"  second run       {second.seconds:7.2f} s  {second.embedded} embedded, bound {_SECOND_RUN_S} s and 0")
+    print(f"  bounds           {'held' if held else 'MISSED'}", flush=True)
+    return held
+
+
+def main() -> int:
+    """Run the rounds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/k8s-docs"))
+    parser.add_argument("--rounds", type=int, default=1)
+    arguments = parser.parse_args()
+    kept = [round_of(arguments.data, number + 1) for number in range(arguments.rounds)]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

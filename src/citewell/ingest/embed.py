@@ -1,0 +1,97 @@
+"""Headings and passages -> one checked vector per chunk; the door between ingestion and any embedder.
+
+A chunk's vector is the direction of `embed(passage) + 0.5 * embed(heading line)`: what stands above a passage says what
+it is about, and put before the text it drowns in a long one. Measured in `citewell.ingest.split.context`.
+Knows no document and no store.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.errors import CitewellError, EmbedderError
+from citewell.ingest.fingerprint import digest
+from citewell.ports import Embedder
+
+HEADING_WEIGHT = 0.5
+_REMEMBERED = 4_096
+_UNIT_TOLERANCE = 1e-3
+
+Input = tuple[str, str]
+"""The heading line, which may be empty, and the passage."""
+
+
+def embedding_digest(heading: str, text: str) -> str:
+    """SHA-256 hex of what a chunk's vector is made from; equal digests mean equal vectors."""
+    return digest(f"{HEADING_WEIGHT}\x1f{heading}\x1f{text}")
+
+
+class ChunkEmbedder:
+    """An embedder with the heading vectors that it made lately; used by one thread at a time."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._headings: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    def embed(self, inputs: Sequence[Input]) -> list[NDArray[np.float32]]:
+        """One float32 vector [dimensions] of unit length per input, in their order; at most one call of the embedder.
+
+        Raises:
+            EmbedderUnavailable: the model or its endpoint can't be had.
+            EmbedderError: it failed on these texts, or gave no usable vectors.
+        """
+        if not inputs:
+            return []
+        headings = dict.fromkeys(heading for heading, _ in inputs if heading)
+        missing = [heading for heading in headings if heading not in self._headings]
+        vectors = self._call([*missing, *(text for _, text in inputs)])
+        known = {heading: self._headings[heading] for heading in headings if heading in self._headings}
+        known |= dict(zip(missing, vectors, strict=False))
+        self._remember(known)
+        passages = vectors[len(missing) :]
+        return [_together(passage, known.get(heading)) for passage, (heading, _) in zip(passages, inputs, strict=True)]
+
+    def _remember(self, headings: dict[str, NDArray[np.float32]]) -> None:
+        for heading, vector in headings.items():
+            self._headings[heading] = vector
+            self._headings.move_to_end(heading)
+        while len(self._headings) > _REMEMBERED:
+            self._headings.popitem(last=False)
+
+    def _call(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            vectors = self._embedder.embed_passages(texts)
+        except CitewellError:
+            raise
+        except Exception as error:  # the one translating edge: a caller's own embedder may raise anything
+            raise EmbedderError(
+                f"the embedder {self._embedder.name!r} failed: {type(error).__name__}: {error}"
+            ) from error
+        return _checked(vectors, len(texts), self._embedder)
+
+
+def _checked(vectors: object, count: int, embedder: Embedder) -> NDArray[np.float32]:
+    array = np.asarray(vectors)
+    if array.shape != (count, embedder.dimensions) or array.dtype.kind not in "fiu":
+        raise EmbedderError(
+            f"the embedder {embedder.name!r} gave an array of shape {array.shape} and type {array.dtype}, not"
+            f" {count} vectors of {embedder.dimensions} dimensions",
+        )
+    lengths = np.linalg.norm(array.astype(np.float64), axis=1, keepdims=True)
+    if not np.isfinite(array).all() or not lengths.all():
+        raise EmbedderError(f"the embedder {embedder.name!r} gave a vector that is zero, NaN or infinite")
+    scaled = np.where(abs(lengths - 1) <= _UNIT_TOLERANCE, array, array / lengths)
+    return scaled.astype(np.float32)
+
+
+def _together(passage: NDArray[np.float32], heading: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    if heading is None:
+        return passage
+    total = passage.astype(np.float64) + HEADING_WEIGHT * heading.astype(np.float64)
+    # The weight is below 1, so that the sum of two unit vectors is never zero.
+    unit: NDArray[np.float32] = (total / np.sqrt(np.square(total).sum())).astype(np.float32)
+    return unit

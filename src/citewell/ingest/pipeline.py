@@ -1,0 +1,94 @@
+"""Three stages side by side: the caller's thread prepares, a second one embeds, a third one writes.
+
+Embedding takes nearly all of the time and both cores outside Python's lock; so reading, splitting and writing happen
+while it runs. A few batches at most are on their way, which bounds memory. Knows batches and reports, nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from citewell.ingest.prepare import Prepared
+from citewell.ingest.write import BatchEmbedder, BatchWriter, Embedded, Stopped
+from citewell.model import FileReport
+
+_BATCHES_AHEAD = 2
+
+Reports = list[FileReport]
+
+
+class Pipeline:
+    """Takes batches in order and hands back their reports; a context manager.
+
+    Leaving it after an exception, Ctrl-C included, finishes the write that has begun and drops the rest: what is
+    stored is whole, and no thread is left behind.
+    """
+
+    def __init__(self, embedder: BatchEmbedder, writer: BatchWriter, stop: threading.Event) -> None:
+        self._embedder, self._writer, self._stop = embedder, writer, stop
+        self._embedding = ThreadPoolExecutor(1, "citewell-ingest-embed")
+        self._writing = ThreadPoolExecutor(1, "citewell-ingest-write")
+        self._last_write: Future[Reports] | None = None
+        self._under_way: deque[Future[Future[Reports]]] = deque()
+        self._written: deque[Future[Reports]] = deque()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def put(self, batch: Sequence[Prepared]) -> Reports:
+        """Start on a batch; waits while too many are on their way. Returns the reports that have come in since.
+
+        Raises:
+            EmbedderUnavailable, StoreError: what ended the run; batches before it were written.
+        """
+        self._under_way.append(self._embedding.submit(self._embed, batch))
+        while len(self._under_way) > _BATCHES_AHEAD:
+            self._written.append(self._under_way.popleft().result())
+        return self._collect(lambda write: write.done())
+
+    def finish(self) -> Reports:
+        """Wait for everything; raises as `put`."""
+        while self._under_way:
+            self._written.append(self._under_way.popleft().result())
+        return self._collect(lambda _: True)
+
+    def settle(self) -> Reports:
+        """After an error: the reports of what was written all the same. Never raises for a batch that failed."""
+        self._stop.set()
+        self._embedding.shutdown(wait=True, cancel_futures=True)
+        self._writing.shutdown(wait=True)
+        embedded = [future for future in self._under_way if _succeeded(future)]
+        writes = [*self._written, *(future.result() for future in embedded)]
+        return [report for write in writes if _succeeded(write) for report in write.result()]
+
+    def _collect(self, ready: Callable[[Future[Reports]], bool]) -> Reports:
+        reports: Reports = []
+        while self._written and ready(self._written[0]):
+            reports += self._written[0].result()
+            self._written.popleft()
+        return reports
+
+    def _embed(self, batch: Sequence[Prepared]) -> Future[Reports]:
+        if self._stop.is_set():
+            raise Stopped
+        done, failed = self._embedder.embed(batch)
+        if self._last_write is not None and self._last_write.exception() is not None:
+            raise Stopped
+        self._last_write = self._writing.submit(self._write, done, failed)
+        return self._last_write
+
+    def _write(self, done: Sequence[Embedded], failed: Reports) -> Reports:
+        return failed + self._writer.write(done)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.settle()
+
+
+def _succeeded(future: Future[Reports] | Future[Future[Reports]]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None

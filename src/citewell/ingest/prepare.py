@@ -1,0 +1,254 @@
+"""One source -> what is to be done about it: nothing, a deletion, or a new version with its plan.
+
+Reads, splits, analyses and compares; embeds nothing and writes nothing. Every fault of a source becomes its report.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from citewell.admission import check_category
+from citewell.errors import CitewellError, IngestError
+from citewell.ingest import read, split
+from citewell.ingest.embed import Input, embedding_digest
+from citewell.ingest.fingerprint import digest, fingerprint, root_of
+from citewell.ingest.plan import Plan, diff
+from citewell.ingest.read import Text
+from citewell.model import Chunk, DocumentInfo, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument
+from citewell.ports import Embedder
+
+Analyze = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to ingest.
+
+    Attributes:
+        load: its bytes; raises OSError or IngestError.
+        read: bytes -> Text; raises IngestError.
+        title: wins over what the text says of itself; `fallback_title` gives way to it.
+        category: wins over the text's own.
+        metadata: wins over the text's own, field by field.
+        root: of a file, see `citewell.ingest.walk`.
+        path: of a file, relative to the root.
+    """
+
+    doc_id: str
+    load: Callable[[], bytes]
+    read: Callable[[bytes], Text]
+    title: str = ""
+    fallback_title: str = ""
+    source: str = ""
+    category: str | None = None
+    scope: tuple[str, ...] | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    root: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How texts are split, and for whom."""
+
+    embedder: Embedder
+    analyze: Analyze
+    analyzer: str
+    target: int = split.TARGET
+    maximum: int = split.MAXIMUM
+    small: int = split.SMALL
+
+    def facts(self) -> dict[str, object]:
+        """What every stored form depends on, as JSON values."""
+        identity = (self.embedder.name, self.embedder.dimensions, self.embedder.fingerprint, self.embedder.max_tokens)
+        sizes = (self.target, self.maximum, self.small)
+        return {"versions": [read.VERSION, split.VERSION, self.analyzer], "sizes": sizes, "embedder": identity}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A new version of a document, ready to be embedded and written.
+
+    Attributes:
+        plan: against the stored version.
+        headings: the heading line of each chunk.
+        remarks: for the report.
+    """
+
+    plan: Plan
+    headings: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def doc_id(self) -> str:
+        """Of the document."""
+        return self.plan.record.doc_id
+
+    @property
+    def inputs(self) -> list[Input]:
+        """What is to be embedded, in the order of `plan.fresh`."""
+        return [(self.headings[index], self.plan.chunks[index].text) for index in self.plan.fresh]
+
+    def planned_anew(self, stored: StoredDocument | None) -> Prepared:
+        """The same version against what is stored by now."""
+        return replace(self, plan=diff(stored, self.plan.record, self.plan.chunks))
+
+    def report(self, status: FileStatus | None = None, detail: str = "") -> FileReport:
+        """What became of it; without a status, that it was written."""
+        if status is not None:
+            return FileReport(self.doc_id, status, detail=detail)
+        written: FileStatus = "added" if self.plan.kind == "added" else "updated"
+        detail = "; ".join(self.remarks)
+        return FileReport(self.doc_id, written, len(self.plan.chunks), len(self.plan.fresh), detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A stored document whose source has no text any more."""
+
+    doc_id: str
+    detail: str
+
+
+Outcome = Prepared | Gone | FileReport
+
+
+class Preparation:
+    """Prepares one source after the other; remembers their contents to tell equal ones.
+
+    `heads` is the catalogue as it was at the start of the run, `stored` reads one document's stored version; documents
+    that are `leaving` will be deleted by this run.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        heads: Mapping[str, DocumentInfo],
+        stored: Callable[[str], StoredDocument | None],
+        *,
+        leaving: Collection[str] = (),
+    ) -> None:
+        self._options, self._heads, self._stored = options, heads, stored
+        self._facts = options.facts()
+        self._contents: dict[str, str] = {}
+        for doc_id in sorted(heads.keys() - set(leaving)):
+            self._contents.setdefault(heads[doc_id].content_digest, doc_id)
+
+    def prepare(self, source: Source) -> Outcome:
+        """What is to be done about a source; never raises for what is wrong with the source itself."""
+        try:
+            return self._prepare(source)
+        except CitewellError as error:
+            if not isinstance(error, IngestError | ValueError):
+                raise
+            return FileReport(source.doc_id, "failed", detail=str(error))
+        except OSError as error:
+            return FileReport(source.doc_id, "failed", detail=f"it can't be read: {error.strerror or error}")
+
+    def _prepare(self, source: Source) -> Outcome:
+        head = self._heads.get(source.doc_id)
+        if head is not None:
+            _refuse_second_root(source, root_of(head.fingerprint))
+        data = source.load()
+        mark = fingerprint(data, self._facts | _facts(source), root=source.root)
+        if head is not None and head.fingerprint == mark:
+            return FileReport(source.doc_id, "unchanged", head.chunks)
+        text = source.read(data)
+        if not read.has_text(text.text, text.start):
+            return (
+                Gone(source.doc_id, _no_text(text))
+                if head
+                else FileReport(source.doc_id, "no_text", detail=_no_text(text))
+            )
+        return self._new_version(source, text, mark, self._stored(source.doc_id) if head else None)
+
+    def _new_version(self, source: Source, text: Text, mark: str, stored: StoredDocument | None) -> Outcome:
+        parts = self._split(text, source.title or text.title or "", source.fallback_title)
+        record = DocumentRecord(
+            doc_id=source.doc_id,
+            title=parts.title,
+            source=source.source or source.doc_id,
+            category=source.category if source.category is not None else check_category(text.category),
+            scope=source.scope or None,
+            metadata={**text.metadata, **source.metadata},
+            headings=parts.headings,
+            fingerprint=mark,
+            content_digest=digest(text.text[text.start :]),
+        )
+        chunks = tuple(self._chunk(index, passage, text) for index, passage in enumerate(parts.passages))
+        plan = diff(stored, record, chunks)
+        headings = tuple(passage.heading for passage in parts.passages)
+        return Prepared(plan, headings, text.remarks + self._same_text(record))
+
+    def _split(self, text: Text, title: str, fallback_title: str) -> split.Split:
+        options = self._options
+        return split.split(
+            text.text,
+            format=text.format,
+            title=title,
+            fallback_title=fallback_title,
+            start=text.start,
+            markdown_from=text.markdown_from,
+            target=options.target,
+            maximum=options.maximum,
+            small=options.small,
+            max_tokens=options.embedder.max_tokens,
+            count_tokens=getattr(options.embedder, "count_tokens", None),
+        )
+
+    def _chunk(self, index: int, passage: split.Passage, text: Text) -> Chunk:
+        return Chunk(
+            chunk_index=index,
+            text=passage.text,
+            breadcrumb=passage.breadcrumb,
+            span=passage.span,
+            locator=_locator(passage, text),
+            digest=digest(passage.text),
+            context_digest=embedding_digest(passage.heading, passage.text),
+            terms=tuple(self._options.analyze(split.context_text(passage.heading, passage.text))),
+        )
+
+    def _same_text(self, record: DocumentRecord) -> tuple[str, ...]:
+        head = self._heads.get(record.doc_id)
+        if (
+            head
+            and head.content_digest != record.content_digest
+            and self._contents.get(head.content_digest) == head.doc_id
+        ):
+            del self._contents[head.content_digest]
+        first = self._contents.setdefault(record.content_digest, record.doc_id)
+        return () if first == record.doc_id else (f"same text as {first!r}",)
+
+
+def _facts(source: Source) -> dict[str, object]:
+    """What the caller says of a source, as JSON values."""
+    return {
+        "title": [source.title, source.fallback_title],
+        "source": source.source,
+        "category": source.category,
+        "scope": list(source.scope) if source.scope is not None else None,
+        "metadata": dict(source.metadata),
+    }
+
+
+def _refuse_second_root(source: Source, other: str) -> None:
+    """The same path under another folder is another document, as long as the first one is still there."""
+    if source.root and other and other != source.root and (Path(other) / source.path).exists():
+        raise IngestError(
+            f"{source.doc_id!r} is stored already, from the folder {other!r}",
+            way_out="Give one of the folders a prefix to set them apart.",
+        )
+
+
+def _no_text(text: Text) -> str:
+    return "it is empty" if not text.text else "there is no text in it"
+
+
+def _locator(passage: split.Passage, text: Text) -> Locator:
+    if not text.places:
+        return Locator(line=passage.line)
+    index = bisect_right([start for start, _ in text.places], passage.span[0]) - 1
+    return text.places[max(index, 0)][1]

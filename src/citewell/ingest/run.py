@@ -1,0 +1,264 @@
+"""The write path, top to bottom: catalogue -> read, split, plan -> embed what is new -> write -> prune -> report.
+
+A run brings the store in line with what it is given (INGEST-5..7): sources whose fingerprint is stored are passed over
+unread; every other document is replaced as a whole. Knows no format, no splitting rule and no engine.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from citewell.admission import check_category, check_labels
+from citewell.errors import CitewellError, InvalidRequest
+from citewell.ingest import split
+from citewell.ingest.fingerprint import root_of
+from citewell.ingest.pipeline import Pipeline
+from citewell.ingest.prepare import Analyze, Gone, Options, Preparation, Prepared, Source
+from citewell.ingest.read import READERS, Reader
+from citewell.ingest.sources import document_sources, file_source
+from citewell.ingest.walk import Found, walk
+from citewell.ingest.write import BatchEmbedder, BatchWriter
+from citewell.model import Document, DocumentInfo, FileReport, IngestReport, StoreBinding
+from citewell.ports import Embedder, Store
+
+_BATCH_CHUNKS = 256
+_BATCH_DOCUMENTS = 256
+_BATCH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        files_done: files or documents whose outcome is known.
+        files_total: None where it is not known beforehand.
+        embedded: chunks embedded so far.
+        doc_id: of the source that was taken last.
+    """
+
+    files_done: int
+    files_total: int | None
+    embedded: int
+    doc_id: str = ""
+
+
+OnProgress = Callable[[Progress], None]
+
+
+class Ingestion:
+    """Fills a store. One run at a time per object."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        analyze: Analyze,
+        binding: StoreBinding,
+        readers: Mapping[str, Reader] = READERS,
+        target: int = split.TARGET,
+        maximum: int = split.MAXIMUM,
+        small: int = split.SMALL,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Nothing is read or written yet.
+
+        Args:
+            store: to be filled.
+            embedder: called from one thread of the run at a time.
+            analyze: text -> terms, by the analyser that the binding names.
+            binding: what the contents are made with; the store refuses another one.
+            readers: by suffix in small letters, with the dot.
+            target: characters that a chunk is meant to have.
+            maximum: characters that no chunk exceeds.
+            small: characters below which a section is joined with its neighbour.
+            clock: seconds, for the report and for how long a batch may wait.
+        """
+        self._store, self._embedder, self._binding, self._readers, self._clock = (
+            store,
+            embedder,
+            binding,
+            readers,
+            clock,
+        )
+        self._options = Options(embedder, analyze, binding.analyzer, target, maximum, small)
+
+    def paths(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        category: str | None = None,
+        scope: str | Sequence[str] | None = None,
+        prefix: str = "",
+        prune: bool = False,
+        progress: OnProgress | None = None,
+    ) -> IngestReport:
+        """Ingest files and folders.
+
+        Args:
+            paths: of a folder every visible file whose suffix is known is taken, deeper folders included.
+            category: of every document; None = what its front matter says.
+            scope: labels that every document bears. Front matter can't set them: a document must not decide who may
+                see it.
+            prefix: put before every document id.
+            prune: delete documents that came from these folders under this prefix and whose file is gone. A folder that
+                could not be read to its end is not pruned, nor is anything when a single file is given.
+            progress: called in the caller's thread, now and then.
+
+        Raises:
+            InvalidRequest: there is no such path, or an argument can't be used.
+            EmbedderMismatch, StoreVersion: the store is bound to something else.
+            EmbedderUnavailable, StoreError: the run could not go on; it says how many documents were stored before.
+        """
+        label, labels = check_category(category), check_labels(scope)
+        found = walk([Path(path) for path in paths], prefix=_checked_prefix(prefix), suffixes=self._readers.keys())
+        heads = self._heads()
+        leaving = _leaving(found, heads) if prune else ()
+        sources = (file_source(file, self._readers, label, labels) for file in found.files)
+        run = _Run(self._store, self._embedder, self._options, self._clock, heads, leaving)
+        return run.report([*found.refused], sources, len(found.files), progress)
+
+    def documents(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> IngestReport:
+        """Ingest documents, taken from the iterable one by one in the caller's thread; raises as `paths`.
+
+        A document without text deletes the stored one. Markdown may begin with front matter; what the Document itself
+        says wins. Documents that are not given stay as they are.
+        """
+        run = _Run(self._store, self._embedder, self._options, self._clock, self._heads(), ())
+        return run.report([], document_sources(documents), None, progress)
+
+    def _heads(self) -> dict[str, DocumentInfo]:
+        self._store.bind(self._binding)
+        return {info.doc_id: info for info in self._store.documents()}
+
+
+def _checked_prefix(prefix: object) -> str:
+    if not isinstance(prefix, str):
+        raise InvalidRequest(f"a prefix can't be {prefix!r}", way_out="Give a text such as 'docs/', or leave it out.")
+    return prefix
+
+
+def _leaving(found: Found, heads: Mapping[str, DocumentInfo]) -> tuple[str, ...]:
+    """Stored documents that came from a wholly walked root under this prefix and whose file is not there any more."""
+    roots = {root.path for root in found.roots if root.whole}
+    there = {file.doc_id for file in found.files} | {each.doc_id for each in found.refused if each.status == "failed"}
+    return tuple(
+        doc_id
+        for doc_id, head in heads.items()
+        if doc_id not in there and doc_id.startswith(found.prefix) and root_of(head.fingerprint) in roots
+    )
+
+
+class _Run:
+    """One run: what it was started with, and the reports as they come in."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        options: Options,
+        clock: Callable[[], float],
+        heads: Mapping[str, DocumentInfo],
+        leaving: Sequence[str],
+    ) -> None:
+        self._store, self._clock, self._heads, self._leaving = store, clock, heads, leaving
+        self._preparation = Preparation(options, heads, store.stored, leaving=leaving)
+        self._stop = threading.Event()
+        self._pipeline = Pipeline(
+            BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop
+        )
+        self._reports: list[FileReport] = []
+        self._embedded = 0
+
+    def _count(self, chunks: int) -> None:
+        self._embedded += chunks
+
+    def report(
+        self,
+        refused: Sequence[FileReport],
+        sources: Iterable[Source | FileReport],
+        total: int | None,
+        progress: OnProgress | None,
+    ) -> IngestReport:
+        """Do the work."""
+        started = self._clock()
+        with self._pipeline:
+            try:
+                for doc_id in self._take(sources):
+                    if progress:
+                        progress(Progress(len(self._reports), total, self._embedded, doc_id))
+                self._reports += self._pipeline.finish()
+            except CitewellError as error:
+                raise self._ended(error) from error
+        self._delete(self._leaving, "its file is gone")
+        self._compact()
+        if progress:
+            progress(Progress(len(self._reports), total, self._embedded))
+        files = sorted([*refused, *self._reports], key=lambda file: (file.doc_id, file.status, file.detail))
+        return IngestReport(tuple(files), self._clock() - started)
+
+    def _take(self, sources: Iterable[Source | FileReport]) -> Iterator[str]:
+        """Prepare each source and hand full batches on; yields the doc_id of each."""
+        batch = _Batch(self._clock)
+        for source in sources:
+            outcome = source if isinstance(source, FileReport) else self._preparation.prepare(source)
+            if isinstance(outcome, Prepared):
+                batch.add(outcome)
+            elif isinstance(outcome, Gone):
+                self._delete([outcome.doc_id], outcome.detail)
+            else:
+                self._reports.append(outcome)
+            if batch.is_due():
+                self._reports += self._pipeline.put(batch.take())
+            yield outcome.doc_id
+        if batch:
+            self._reports += self._pipeline.put(batch.take())
+
+    def _delete(self, doc_ids: Sequence[str], detail: str) -> None:
+        if doc_ids:
+            self._store.delete(doc_ids)
+            self._reports += [FileReport(doc_id, "deleted", detail=detail) for doc_id in doc_ids]
+
+    def _compact(self) -> None:
+        compact = getattr(self._store, "compact", None)
+        if callable(compact) and any(file.status in ("added", "updated", "deleted") for file in self._reports):
+            compact()
+
+    def _ended(self, error: CitewellError) -> CitewellError:
+        """The same error, saying how far the run came."""
+        self._reports += self._pipeline.settle()
+        stored = sum(file.status in ("added", "updated", "deleted") for file in self._reports)
+        done = f"{error.message}; {stored} documents were brought up to date before, and stay"
+        return type(error)(done, way_out=f"{error.way_out} The next run goes on from there.".strip())
+
+
+class _Batch:
+    """Documents that are embedded and written together."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._since = 0.0
+        self._documents: list[Prepared] = []
+        self._fresh = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._documents)
+
+    def add(self, prepared: Prepared) -> None:
+        if not self._documents:
+            self._since = self._clock()
+        self._documents.append(prepared)
+        self._fresh += len(prepared.plan.fresh)
+
+    def is_due(self) -> bool:
+        full = self._fresh >= _BATCH_CHUNKS or len(self._documents) >= _BATCH_DOCUMENTS
+        return full or (bool(self._documents) and self._clock() - self._since >= _BATCH_SECONDS)
+
+    def take(self) -> list[Prepared]:
+        documents, self._documents, self._fresh = self._documents, [], 0
+        return documents

@@ -1,0 +1,129 @@
+"""What a caller hands over -> sources: files that a walk found, and Documents; each fault becomes a report.
+
+Knows the arguments and the readers, neither store nor embedder.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from citewell.admission import check_category, check_labels
+from citewell.errors import CitewellError, IngestError, InvalidRequest
+from citewell.identity import check_doc_id
+from citewell.ingest.prepare import Source
+from citewell.ingest.read import Reader, Text, markdown_text, plain_text
+from citewell.ingest.walk import File
+from citewell.model import Document, FileReport
+
+_MOST_BYTES = 64 * 1024 * 1024
+_TEXTS: Mapping[str, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
+
+
+def file_source(
+    file: File, readers: Mapping[str, Reader], category: str | None, scope: tuple[str, ...] | None
+) -> Source:
+    """A file as a source; its bytes are read when it is its turn."""
+    reader = readers[file.path.suffix.lower()]
+    return Source(
+        doc_id=file.doc_id,
+        load=partial(_load, file.path),
+        read=partial(_read_file, reader, file.path.name),
+        fallback_title=unicodedata.normalize("NFC", file.path.stem),
+        source=file.source,
+        category=category,
+        scope=scope,
+        root=file.root,
+        path=file.source,
+    )
+
+
+def _load(path: Path) -> bytes:
+    size = path.stat().st_size
+    if size > _MOST_BYTES:
+        raise IngestError(f"it has {size:,} bytes, more than {_MOST_BYTES:,}", way_out="Split it into several files.")
+    return path.read_bytes()
+
+
+def _read_file(reader: Reader, name: str, data: bytes) -> Text:
+    return reader(data, name)
+
+
+def document_sources(documents: Iterable[Document]) -> Iterator[Source | FileReport]:
+    """Each document as a source, or the report on what is wrong with it; lazily, in the order given."""
+    seen: set[str] = set()
+    for number, document in enumerate(documents):
+        try:
+            source = _document_source(document)
+            if source.doc_id in seen:
+                raise IngestError(f"the document {source.doc_id!r} was given twice", way_out="Give each document once.")
+        except CitewellError as error:
+            yield FileReport(_shown_id(document, number), "failed", detail=str(error))
+        else:
+            seen.add(source.doc_id)
+            yield source
+
+
+def _shown_id(document: object, number: int) -> str:
+    doc_id = str(getattr(document, "doc_id", "")).strip()
+    return doc_id.encode("utf-8", "backslashreplace").decode("utf-8") or f"(document {number})"
+
+
+def _document_source(document: Document) -> Source:
+    if not isinstance(document, Document):
+        raise InvalidRequest(f"a document can't be {type(document).__name__}", way_out="Give citewell.Document values.")
+    doc_id = check_doc_id(document.doc_id)
+    _check_texts(document, doc_id)
+    return Source(
+        doc_id=doc_id,
+        load=partial(_bytes_of, document),
+        read=partial(_read_document, document),
+        title=" ".join(document.title.split()),
+        source=document.source,
+        category=check_category(document.category),
+        scope=check_labels(document.scope),
+        metadata=_json_values(document.metadata),
+    )
+
+
+def _check_texts(document: Document, doc_id: str) -> None:
+    for name in ("text", "title", "source"):
+        value = getattr(document, name)
+        if not isinstance(value, str):
+            raise InvalidRequest(f"the {name} of {doc_id!r} is {type(value).__name__}, not text")
+    if document.format not in _TEXTS:
+        raise InvalidRequest(
+            f"the format of {doc_id!r} can't be {document.format!r}", way_out=f"Choose one of {', '.join(_TEXTS)}."
+        )
+    for name in ("doc_id", "title", "source"):
+        try:
+            str(getattr(document, name)).encode("utf-8")
+        except UnicodeEncodeError:
+            raise InvalidRequest(f"the {name} of {_shown_id(document, 0)!r} holds a lone surrogate") from None
+
+
+def _bytes_of(document: Document) -> bytes:
+    return f"{document.format}\x00{document.text}".encode("utf-8", "surrogatepass")
+
+
+def _read_document(document: Document, data: bytes) -> Text:
+    return _TEXTS[document.format](document.text)
+
+
+def _json_values(metadata: object) -> dict[str, object]:
+    """A copy that holds JSON values only, as a store keeps them."""
+    if not isinstance(metadata, Mapping) or not all(isinstance(name, str) for name in metadata):
+        raise InvalidRequest(
+            f"metadata can't be {type(metadata).__name__}", way_out="Give a mapping with text as keys."
+        )
+    try:
+        copied: dict[str, object] = json.loads(json.dumps(dict(metadata), allow_nan=False))
+        json.dumps(copied, ensure_ascii=False).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(
+            f"metadata can't be kept as JSON: {error}", way_out="Use text, numbers, lists and mappings."
+        ) from None
+    return copied

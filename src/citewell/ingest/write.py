@@ -1,0 +1,170 @@
+"""Batches of prepared documents -> embedded and written, faults isolated to the document that has them (INGEST-6).
+
+Each batch is tried as a whole, then document by document. What concerns every document (the endpoint is down, the store
+is locked or full) ends the run instead. Knows no file and no order of the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from citewell.errors import (
+    EmbedderError,
+    EmbedderMismatch,
+    EmbedderUnavailable,
+    IngestError,
+    StoreConflict,
+    StoreCorrupt,
+    StoreError,
+    StoreLocked,
+    StoreUnreachable,
+    StoreVersion,
+)
+from citewell.identity import format_key
+from citewell.ingest.embed import ChunkEmbedder, Input
+from citewell.ingest.prepare import Prepared
+from citewell.model import Chunk, DocumentChange, FileReport
+from citewell.ports import Embedder, Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = list[NDArray[np.float32]]
+
+_SLICE = 256
+_ENDS_THE_RUN = (EmbedderUnavailable, EmbedderMismatch, StoreLocked, StoreUnreachable, StoreCorrupt, StoreVersion)
+
+
+class Stopped(Exception):
+    """The run was told to stop between two calls of the embedder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A prepared document and the vectors of its fresh chunks."""
+
+    prepared: Prepared
+    vectors: Vectors
+
+    @property
+    def change(self) -> DocumentChange:
+        """What is written."""
+        return self.prepared.plan.change(self.vectors)
+
+
+class BatchEmbedder:
+    """Embeds batches; one thread at a time. `embedded` is called with the number of chunks after each call."""
+
+    def __init__(self, embedder: Embedder, stop: threading.Event, embedded: Callable[[int], None]) -> None:
+        self._embedder, self._stop, self._embedded = ChunkEmbedder(embedder), stop, embedded
+
+    def embed(self, batch: Sequence[Prepared]) -> tuple[list[Embedded], list[FileReport]]:
+        """The documents that could be embedded, and reports on those that could not.
+
+        Raises:
+            EmbedderUnavailable: the model or its endpoint can't be had.
+            Stopped: the run was told to stop.
+        """
+        try:
+            return self._together(batch), []
+        except EmbedderUnavailable:
+            raise
+        except EmbedderError as error:
+            return self._one_by_one(batch, error)
+
+    def _together(self, batch: Sequence[Prepared]) -> list[Embedded]:
+        vectors = self._vectors([each for prepared in batch for each in prepared.inputs])
+        done: list[Embedded] = []
+        start = 0
+        for prepared in batch:
+            end = start + len(prepared.plan.fresh)
+            done.append(Embedded(prepared, vectors[start:end]))
+            start = end
+        return done
+
+    def _vectors(self, inputs: Sequence[Input]) -> Vectors:
+        vectors: Vectors = []
+        for start in range(0, len(inputs), _SLICE):
+            if self._stop.is_set():
+                raise Stopped
+            part = self._embedder.embed(inputs[start : start + _SLICE])
+            self._embedded(len(part))
+            vectors += part
+        return vectors
+
+    def _one_by_one(self, batch: Sequence[Prepared], error: EmbedderError) -> tuple[list[Embedded], list[FileReport]]:
+        if len(batch) == 1:
+            return [], [batch[0].report("failed", str(error))]
+        parts = [self.embed([prepared]) for prepared in batch]
+        return [each for done, _ in parts for each in done], [report for _, failed in parts for report in failed]
+
+
+class BatchWriter:
+    """Writes batches; one thread at a time."""
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store, self._embedder = store, ChunkEmbedder(embedder)
+
+    def write(self, batch: Sequence[Embedded]) -> list[FileReport]:
+        """One report per document.
+
+        Raises:
+            StoreError: one that concerns every document: locked, unreachable, corrupt, of another version.
+        """
+        if not batch:
+            return []
+        try:
+            self._store.apply([each.change for each in batch])
+        except _ENDS_THE_RUN:
+            raise
+        except StoreError as error:
+            if len(batch) == 1:
+                return [self._again(batch[0], error)]
+            return [report for each in batch for report in self.write([each])]
+        return list(self._read_back([each.prepared for each in batch]))
+
+    def _again(self, each: Embedded, error: StoreError) -> FileReport:
+        """A document that changed meanwhile is planned once more; any other fault is its own."""
+        if not isinstance(error, StoreConflict):
+            return each.prepared.report("failed", str(error))
+        prepared = each.prepared.planned_anew(self._store.stored(each.prepared.doc_id))
+        known = dict(zip((chunk.context_digest for chunk in _fresh(each.prepared)), each.vectors, strict=True))
+        try:
+            missing = [chunk for chunk in _fresh(prepared) if chunk.context_digest not in known]
+            made = self._embedder.embed([(prepared.headings[chunk.chunk_index], chunk.text) for chunk in missing])
+            known |= dict(zip((chunk.context_digest for chunk in missing), made, strict=True))
+            self._store.apply([prepared.plan.change([known[chunk.context_digest] for chunk in _fresh(prepared)])])
+        except _ENDS_THE_RUN:
+            raise
+        except (StoreError, EmbedderError) as second:
+            return prepared.report("failed", str(second))
+        return next(self._read_back([prepared]))
+
+    def _read_back(self, batch: Sequence[Prepared]) -> Iterator[FileReport]:
+        """Each document's report, once every chunk of it was found under its key."""
+        keys = {
+            (each.doc_id, chunk.chunk_index): format_key(each.doc_id, chunk.chunk_index)
+            for each in batch
+            for chunk in each.plan.chunks
+        }
+        with self._store.snapshot() as view:
+            found = view.fetch(list(keys.values()))
+        for each in batch:
+            held = (found.get(keys[each.doc_id, chunk.chunk_index]) for chunk in each.plan.chunks)
+            whole = sum(
+                row is not None and row.digest == chunk.digest
+                for row, chunk in zip(held, each.plan.chunks, strict=True)
+            )
+            if whole == len(each.plan.chunks):
+                yield each.report()
+            else:
+                detail = f"{len(each.plan.chunks)} chunks were written, but only {whole} of them can be read back"
+                yield each.report("failed", str(IngestError(detail, way_out="Run `citewell verify`.")))
+
+
+def _fresh(prepared: Prepared) -> list[Chunk]:
+    return [prepared.plan.chunks[index] for index in prepared.plan.fresh]
