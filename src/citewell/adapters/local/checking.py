@@ -43,11 +43,19 @@ def verify(core: Core, *, repair: bool) -> VerifyReport:
 
 
 def _in_truth(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """What is wrong within the tables."""
-    for (said,) in connection.execute("PRAGMA quick_check(20)"):
-        if said != "ok":
-            yield Finding("damaged", "citewell.db", detail=str(said))
-    yield from _counted(connection)
+    """What is wrong within the tables; the first that can't be read ends the search."""
+    try:
+        for (said,) in connection.execute("PRAGMA quick_check(20)"):
+            if said != "ok":
+                yield Finding("damaged", "citewell.db", detail=str(said))
+        yield from _counted(connection)
+        yield from _digested(connection)
+    except sqlite3.DatabaseError as error:
+        yield Finding("damaged", "citewell.db", detail=str(error))
+
+
+def _digested(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Chunks whose text is not what was written."""
     for doc_id, index, text, digest in connection.execute(
         "SELECT d.doc_id, c.chunk_index, c.text, c.digest FROM documents AS d"
         " JOIN chunks AS c ON c.row BETWEEN d.first_row AND d.first_row + d.chunks - 1 ORDER BY d.doc_id, c.row"

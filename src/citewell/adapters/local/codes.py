@@ -29,11 +29,11 @@ class Codes:
     """The codes of a block of vectors.
 
     Attributes:
-        mean: float32 [dimensions], what they were centred with.
+        middle: float32 [width], the rotated mean that they were centred with.
         bits: uint64 [ceil(dimensions / 64), vectors].
     """
 
-    mean: NDArray[np.float32]
+    middle: NDArray[np.float32]
     bits: NDArray[np.uint64]
 
     def nearest(
@@ -43,7 +43,7 @@ class Codes:
 
         `allowed` is bool [vectors]; None = all of them.
         """
-        distances = self._distances(encode(vector[None, :], self.mean)[:, 0])
+        distances = self._distances(_encode(vector[None, :], self.middle)[:, 0])
         if allowed is None:
             return np.flatnonzero(distances <= _radius(distances, at_least))
         radius = _radius(distances[allowed], at_least)
@@ -67,14 +67,14 @@ class Codes:
 def make_codes(vectors: NDArray[np.float32]) -> Codes:
     """The codes of these vectors, float32 [vectors, dimensions], centred with their own mean."""
     mean = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    return Codes(mean, encode(vectors, mean))
+    middle = mean @ _rotation(mean.size)
+    return Codes(middle, _encode(vectors, middle))
 
 
-def encode(vectors: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Uint64 [ceil(dimensions / 64), vectors]: the signs of the centred and rotated vectors."""
+def _encode(vectors: NDArray[np.float32], middle: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Uint64 [ceil(dimensions / 64), vectors]: the signs of the rotated and centred vectors."""
     count, dimensions = vectors.shape
     rotation = _rotation(dimensions)
-    middle = mean @ rotation
     bits = np.empty((-(-dimensions // _SIDE), count), dtype=np.uint64)
     for start in range(0, count, _ENCODED_AT_ONCE):
         signs = vectors[start : start + _ENCODED_AT_ONCE] @ rotation > middle

@@ -19,6 +19,7 @@ from citewell.adapters.local.locks import WriteLock
 from citewell.adapters.local.schema import FILE_NAME, connect, is_made, make
 from citewell.adapters.local.shelf import Shelf
 from citewell.adapters.local.snapshot import LocalSnapshot, Names
+from citewell.adapters.local.terms import Dictionary
 from citewell.adapters.local.writing import read_meta
 from citewell.errors import StoreLocked, StoreUnreachable
 
@@ -39,6 +40,7 @@ class Core:
         self.shelf = Shelf(path / INDEX_NAME)
         self.index = Index(self.shelf)
         self.connections = Connections(self.file, read_only=read_only, timeout_s=max(lock_timeout_s, _LEAST_TIMEOUT_S))
+        self.dictionary = Dictionary()
         self._bearers = Bearers()
         self._names = Names()
         self._lock = WriteLock(path / LOCK_NAME)
@@ -66,7 +68,7 @@ class Core:
         if self.read_only:
             raise StoreUnreachable(
                 f"the store {self.path} is open for reading only",
-                way_out="Open it for writing, where that is permitted.",
+                way_out="Open it for writing, by a user who may write there.",
             )
         with translated(self.path), self._lock.held(patience_s):
             yield
@@ -90,7 +92,8 @@ class Core:
         """Figures of this engine, for the status: bytes on the disk, and what became of damaged files."""
         database = sum(found.stat().st_size for found in self.path.glob(f"{FILE_NAME}*"))
         notes = [("note", note) for note in self.index.notes]
-        return (("database_bytes", database), ("index_bytes", self.shelf.size()), *notes)
+        access = ("access", "read only" if self.read_only else "read and write")
+        return (access, ("database_bytes", database), ("index_bytes", self.shelf.size()), *self.index.figures(), *notes)
 
     def close(self) -> None:
         """Close the connections."""
@@ -123,7 +126,8 @@ def open_core(path: Path, *, read_only: bool, create: bool, lock_timeout_s: floa
         StoreUnreachable: there is none, or the path holds something else.
         StoreCorrupt, StoreVersion: it can't be used as it is.
     """
-    core = Core(path, read_only=read_only, lock_timeout_s=lock_timeout_s)
+    forbidden = path.is_dir() and not os.access(path, os.W_OK)
+    core = Core(path, read_only=read_only or forbidden, lock_timeout_s=lock_timeout_s)
     with translated(path):
         if not core.file.exists():
             _check_free(path, create=create and not read_only)

@@ -82,6 +82,13 @@ class Index:
             self._edition = (-1, -1)
         self.settle(connection, sequence, compact=True)
 
+    def figures(self) -> tuple[tuple[str, int], ...]:
+        """Of the current view, for the status; nothing before the first."""
+        if self._view is None:
+            return ()
+        gone = self._view.live.size - self._view.size
+        return (("index_segments", len(self._view.segments)), ("index_rows_gone", gone))
+
     def _is_unkept(self, view: View) -> bool:
         names = [segment.name for segment in view.segments if segment.is_sealed]
         return not all(names) or names != self._shelf.names()

@@ -19,6 +19,7 @@ from citewell.errors import StoreLocked
 
 _FIRST_PAUSE_S = 0.005
 _LONGEST_PAUSE_S = 0.1
+_NAME_LENGTH = 400
 
 
 class WriteLock:
@@ -49,6 +50,8 @@ class WriteLock:
                 self._wait(descriptor, deadline, patience_s)
                 yield
             finally:
+                # Not by closing alone: a child forked meanwhile has the descriptor, too, and would hold on to the lock.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
                 os.close(descriptor)
         finally:
             self._turn.release()
@@ -60,8 +63,9 @@ class WriteLock:
                 raise self._refusal(patience_s, _holder(descriptor))
             time.sleep(min(pause, max(deadline - time.monotonic(), 0.0)))
             pause = min(pause * 2, _LONGEST_PAUSE_S)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        name = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
+        # Padded rather than cut to length: changing a file's size costs a turn of the disk's journal.
+        os.pwrite(descriptor, name.ljust(_NAME_LENGTH).encode(), 0)
 
     def _refusal(self, patience_s: float, holder: str) -> StoreLocked:
         return StoreLocked(

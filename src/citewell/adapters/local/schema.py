@@ -54,16 +54,13 @@ def connect(file: Path, *, read_only: bool, timeout_s: float) -> sqlite3.Connect
     acknowledged survives a power failure, too.
     """
     uri = f"{file.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
-    connection = _open(uri, timeout_s)
     try:
-        _check_reachable(connection)
+        connection = _open(uri, timeout_s)
     except sqlite3.OperationalError:
-        connection.close()
-        if not read_only:
+        if not read_only or _has_log(file):
             raise
-        # A database on a read-only medium can't have the shared memory that WAL needs. Nobody can write it either.
+        # Where nothing can be written there is no shared memory either, which WAL needs; and nobody changes the file.
         connection = _open(f"{uri}&immutable=1", timeout_s)
-        _check_reachable(connection)
     if not read_only:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -72,11 +69,19 @@ def connect(file: Path, *, read_only: bool, timeout_s: float) -> sqlite3.Connect
 
 
 def _open(uri: str, timeout_s: float) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-def _check_reachable(connection: sqlite3.Connection) -> None:
-    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+def _has_log(file: Path) -> bool:
+    """Whether commits lie in the write-ahead log alone, so that the file by itself is not the truth."""
+    log = file.with_name(f"{file.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def is_made(connection: sqlite3.Connection, file: Path) -> bool:
@@ -102,6 +107,8 @@ def is_made(connection: sqlite3.Connection, file: Path) -> bool:
 
 def make(connection: sqlite3.Connection) -> None:
     """Create the tables in an empty database, all or none; the caller holds the write lock."""
+    # A vector and its terms take 2 to 3 kB: small pages would hold one of them and waste the rest.
+    connection.execute("PRAGMA page_size = 8192")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     try:

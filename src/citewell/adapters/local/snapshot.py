@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ from citewell.adapters.local.faults import translated
 from citewell.adapters.local.filters import Bearers, allowed_slots
 from citewell.adapters.local.index import Index
 from citewell.adapters.local.reading import count, read_chunks, read_names, rows_of
+from citewell.adapters.local.terms import find_terms
 from citewell.adapters.local.view import View
-from citewell.adapters.local.writing import find_terms, read_meta
+from citewell.adapters.local.writing import read_meta
 from citewell.errors import InvalidRequest, StoreUnreachable
 from citewell.identity import format_key
 from citewell.model import Filters, Scored, StoredChunk
@@ -43,14 +45,18 @@ class Names:
     def of(self, connection: sqlite3.Connection, documents: Sequence[int]) -> list[str]:
         """The doc_id of each, in order."""
         known = self._known
-        unknown = {number for number in documents if number not in known}
+        unknown = sorted({number for number in documents if number not in known})
         if unknown:
-            known = {
-                **(known if len(known) < _MOST_NAMES else {}),
-                **read_names(connection, sorted(unknown | set(documents))),
-            }
-            self._known = known
+            if len(known) > _MOST_NAMES:
+                known, unknown = {}, sorted(set(documents))
+            # Replaced, not changed: another thread may be reading it.
+            self._known = known = known | read_names(connection, unknown)
         return [known[number] for number in documents]
+
+
+@lru_cache(maxsize=65_536)
+def _key(doc_id: str, index: int) -> str:
+    return format_key(doc_id, index)
 
 
 class LocalSnapshot:
@@ -67,6 +73,8 @@ class LocalSnapshot:
         self._names = names
         self._made: View | None = None
         self._masks: dict[str, Bools | None] = {}
+        self._rows: dict[str, int] = {}
+        """The row of each key that this snapshot has handed out."""
         # A connection serves one thread at a time; what is done with arrays goes on beside it.
         self._turn = threading.RLock()
 
@@ -74,7 +82,7 @@ class LocalSnapshot:
     def size(self) -> int:
         """Chunks in the store."""
         with self._reading() as connection:
-            return count(connection)[1]
+            return count(connection)[1] if self._made is None else self._made.size
 
     def dense(self, vector: NDArray[np.float32], k: int, filters: Filters) -> tuple[Scored, ...]:
         """The k nearest chunks within the filters."""
@@ -93,7 +101,7 @@ class LocalSnapshot:
     def similarities(self, vector: NDArray[np.float32], keys: Sequence[str]) -> Mapping[str, float]:
         """The similarity of each of these chunks, as `dense` scores it."""
         with self._reading() as connection:
-            rows = rows_of(connection, keys)
+            rows = self._rows_of(connection, keys)
             view = self._view(connection)
         slots = view.slots_of(np.fromiter(rows.values(), dtype=np.int64, count=len(rows)))
         scores = vectors.similarities(view, self._checked(vector, view), slots)
@@ -102,7 +110,7 @@ class LocalSnapshot:
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
         """The chunks with these keys, in the order of the keys."""
         with self._reading() as connection:
-            chunks = read_chunks(connection, list(rows_of(connection, keys).values()))
+            chunks = read_chunks(connection, list(self._rows_of(connection, keys).values()))
         return {key: chunks[key] for key in dict.fromkeys(keys) if key in chunks}
 
     def prepare(self) -> None:
@@ -121,6 +129,11 @@ class LocalSnapshot:
             if self._connection is None:
                 raise StoreUnreachable("the snapshot has ended", way_out="Take a new one from the store.")
             yield self._connection
+
+    def _rows_of(self, connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
+        unknown = [key for key in keys if key not in self._rows]
+        known = {key: self._rows[key] for key in keys if key in self._rows}
+        return known | rows_of(connection, unknown) if unknown else known
 
     def _view(self, connection: sqlite3.Connection) -> View:
         if self._made is None:
@@ -150,6 +163,7 @@ class LocalSnapshot:
         documents, indexes = view.documents[slots].tolist(), view.indexes[slots].tolist()
         with self._reading() as connection:
             names = self._names.of(connection, documents)
-        keys = [format_key(name, index) for name, index in zip(names, indexes, strict=True)]
+        keys = [_key(name, index) for name, index in zip(names, indexes, strict=True)]
+        self._rows.update(zip(keys, view.rows[slots].tolist(), strict=True))
         order = sorted(zip((-scores).tolist(), keys, strict=True))
         return tuple(Scored(key, -score) for score, key in order[:k])

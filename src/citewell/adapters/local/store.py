@@ -94,8 +94,8 @@ class LocalStore:
         if not changes:
             return
         with core.writing() as connection:
-            with core.connections.writing():
-                write_changes(connection, changes)
+            with core.dictionary.transaction(), core.connections.writing():
+                write_changes(connection, changes, core.dictionary)
             core.index.settle(connection, read_meta(connection, "sequence"))
 
     def delete(self, doc_ids: Sequence[str]) -> int:
@@ -118,7 +118,6 @@ class LocalStore:
         core = self._core()
         with core.writing() as connection:
             core.index.settle(connection, read_meta(connection, "sequence"), compact=True)
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def documents(self) -> Iterator[DocumentInfo]:
         """The catalogue, ordered by doc_id, as of the call."""

@@ -8,23 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from citewell.adapters.local.marks import marks_of
+from citewell.adapters.local.terms import Dictionary, counted
 from citewell.errors import InvalidRequest, StoreConflict
 from citewell.model import Chunk, DocumentChange, DocumentRecord, Reuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_COUNTED = 65_535
-"""How often a term counts within one chunk; BM25 is flat long before."""
 _REMOVED_KEPT = 20_000
 
 
@@ -38,14 +37,6 @@ class _Stored:
     chunks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Features:
-    """What is searched of one document: a vector, term ids and counts per chunk, as stored, and a stamp of all."""
-
-    rows: tuple[tuple[bytes, bytes, bytes], ...]
-    stamp: int
-
-
 def read_meta(connection: sqlite3.Connection, name: str) -> int:
     """A number kept in `meta`."""
     value: int = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0]
@@ -57,24 +48,32 @@ def write_meta(connection: sqlite3.Connection, name: str, value: object) -> None
     connection.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
 
 
-def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChange]) -> None:
+def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChange], dictionary: Dictionary) -> None:
     """Write these versions and raise the sequence by one.
 
     Raises:
         StoreConflict: a document comes twice, or its stored version is not the expected one; the caller rolls back.
-        InvalidRequest: a vector is of other dimensions than the store's, or not finite.
+        InvalidRequest: a vector is of other dimensions than the store's or not finite, or chunks are misnumbered.
     """
     _check_once(changes)
     sequence, row = read_meta(connection, "sequence") + 1, read_meta(connection, "next_row")
-    ids, dimensions = _term_ids(connection, changes), _dimensions(connection, changes)
+    dimensions = _dimensions(connection, changes)
+    texts = [chunk.terms for change in changes for chunk in change.chunks]
+    numbers = dictionary.numbers(connection, chain.from_iterable(texts))
+    terms = iter(counted(texts, numbers))
     for change in changes:
         stored = _find(connection, change.document.doc_id)
         _check_version(change, stored)
-        features = _features(connection, change, stored, ids, dimensions)
+        _check_indexes(change)
+        vectors = _vectors(connection, change, stored, dimensions)
+        features = [(vector, *next(terms)) for vector in vectors]
         _remove(connection, stored, sequence)
-        document = _write_document(connection, change, stored, sequence, row, features.stamp)
-        _write_chunks(connection, change.chunks, document, row, features)
-        row += len(change.chunks)
+        document = _write_document(connection, change, stored, (sequence, row, len(features), _stamp(features)))
+        _write_chunks(connection, change.chunks, document, row)
+        connection.executemany(
+            "INSERT INTO features VALUES (?, ?, ?, ?)", ((row + at, *values) for at, values in enumerate(features))
+        )
+        row += len(features)
     write_meta(connection, "next_row", row)
     _end(connection, sequence)
 
@@ -115,6 +114,14 @@ def _find(connection: sqlite3.Connection, doc_id: str) -> _Stored:
     return _Stored(*row) if row else _Stored()
 
 
+def _check_indexes(change: DocumentChange) -> None:
+    """Rows follow chunk indexes, so those must be 0, 1, 2, ..."""
+    if [chunk.chunk_index for chunk in change.chunks] != list(range(len(change.chunks))):
+        raise InvalidRequest(
+            f"the chunks of {change.document.doc_id!r} are not numbered 0, 1, 2, ...", way_out="Number them in order."
+        )
+
+
 def _check_version(change: DocumentChange, stored: _Stored) -> None:
     doc_id = change.document.doc_id
     if change.expected_version != stored.version:
@@ -124,25 +131,6 @@ def _check_version(change: DocumentChange, stored: _Stored) -> None:
         )
     if any(isinstance(vector, Reuse) and not 0 <= vector.chunk_index < stored.chunks for vector in change.vectors):
         raise StoreConflict(f"{doc_id!r} reuses a vector that its stored version lacks", way_out="Plan again.")
-
-
-def _term_ids(connection: sqlite3.Connection, changes: Sequence[DocumentChange]) -> dict[str, int]:
-    """The id of every term of the batch; new terms enter the dictionary."""
-    held = dict.fromkeys(term for change in changes for chunk in change.chunks for term in chunk.terms)
-    words = [term.encode() for term in held]
-    connection.executemany("INSERT OR IGNORE INTO terms (term) VALUES (?)", ((word,) for word in words))
-    found = find_terms(connection, words)
-    return {term: found[word] for term, word in zip(held, words, strict=True)}
-
-
-def find_terms(connection: sqlite3.Connection, words: Sequence[bytes]) -> dict[bytes, int]:
-    """The ids of those of these terms that the dictionary holds."""
-    found: dict[bytes, int] = {}
-    for start in range(0, len(words), 500):
-        some = words[start : start + 500]
-        places = ",".join("?" * len(some))
-        found.update(connection.execute(f"SELECT term, id FROM terms WHERE term IN ({places})", some))  # noqa: S608 - placeholders only
-    return found
 
 
 def _dimensions(connection: sqlite3.Connection, changes: Sequence[DocumentChange]) -> int:
@@ -156,18 +144,19 @@ def _dimensions(connection: sqlite3.Connection, changes: Sequence[DocumentChange
     return first
 
 
-def _features(
-    connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, ids: Mapping[str, int], dimensions: int
-) -> _Features:
-    vectors = [
+def _vectors(connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, dimensions: int) -> list[bytes]:
+    return [
         _kept_vector(connection, stored.first_row + vector.chunk_index)
         if isinstance(vector, Reuse)
         else _new_vector(vector, dimensions)
-        for vector in change.vectors
+        for _, vector in zip(change.chunks, change.vectors, strict=True)
     ]
-    rows = tuple((vector, *_counted(chunk.terms, ids)) for chunk, vector in zip(change.chunks, vectors, strict=True))
-    digest = hashlib.blake2b(b"".join(part for row in rows for part in row), digest_size=8).digest()
-    return _Features(rows, int.from_bytes(digest, "big") >> 1)
+
+
+def _stamp(features: Sequence[tuple[bytes, bytes, bytes]]) -> int:
+    """63 bits that depend on everything that is searched of a version: a file with the same stamp says the same."""
+    digest = hashlib.blake2b(b"".join(part for row in features for part in row), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
 
 
 def _kept_vector(connection: sqlite3.Connection, row: int) -> bytes:
@@ -187,13 +176,6 @@ def _new_vector(vector: NDArray[np.float32], dimensions: int) -> bytes:
     return array.tobytes()
 
 
-def _counted(terms: Sequence[str], ids: Mapping[str, int]) -> tuple[bytes, bytes]:
-    """The ids of the distinct terms as int32 and how often each occurs as uint16, in the order of their first."""
-    times = Counter(terms)
-    counts = array("H", (min(count, _MOST_COUNTED) for count in times.values()))
-    return array("i", (ids[term] for term in times)).tobytes(), counts.tobytes()
-
-
 def _remove(connection: sqlite3.Connection, stored: _Stored, sequence: int) -> None:
     """Take everything of a stored version but its row in `documents`."""
     if stored.id is None:
@@ -206,11 +188,14 @@ def _remove(connection: sqlite3.Connection, stored: _Stored, sequence: int) -> N
 
 
 def _write_document(
-    connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, sequence: int, row: int, stamp: int
+    connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, place: tuple[int, int, int, int]
 ) -> int:
-    """Write the record, under the id that the document has if it is known, and return that id."""
+    """Write the record, under the number that the document has if it is known, and return that number.
+
+    `place` is sequence, first row, chunks, stamp.
+    """
     characters = sum(len(chunk.text) for chunk in change.chunks)
-    values = (sequence, row, len(change.chunks), stamp, characters, *_columns(change.document))
+    values = (*place, characters, *_columns(change.document))
     connection.execute(
         "INSERT INTO documents (id, doc_id, version, first_row, chunks, stamp, characters, title, source, category,"
         " scope, metadata, headings, fingerprint, content_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -239,15 +224,10 @@ def _columns(record: DocumentRecord) -> tuple[str | None, ...]:
     )
 
 
-def _write_chunks(
-    connection: sqlite3.Connection, chunks: Sequence[Chunk], document: int, row: int, features: _Features
-) -> None:
+def _write_chunks(connection: sqlite3.Connection, chunks: Sequence[Chunk], document: int, row: int) -> None:
     connection.executemany(
         "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         ((row + at, document, chunk.chunk_index, *_shown(chunk)) for at, chunk in enumerate(chunks)),
-    )
-    connection.executemany(
-        "INSERT INTO features VALUES (?, ?, ?, ?)", ((row + at, *values) for at, values in enumerate(features.rows))
     )
 
 

@@ -1,0 +1,71 @@
+"""Sign codes: what they keep of an angle, and that they choose the right candidates."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from citewell.adapters.local.codes import _rotation, make_codes
+from citewell.testing.store_base import random_units
+
+
+def neighbours(dimensions: int, *, skewed: bool, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """8,000 clustered vectors and 50 queries near the clusters; skewed = most energy in few dimensions."""
+    chance = np.random.default_rng(seed)
+    spread = 1 / np.sqrt(1 + np.arange(dimensions)) if skewed else np.ones(dimensions)
+    centres = chance.standard_normal((300, dimensions)) * spread
+    owners = chance.integers(0, 300, 8_050)
+    rows = centres[owners] + 0.7 * chance.standard_normal((8_050, dimensions)) * spread
+    if skewed:
+        rows[:, 3] += 4.0
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return rows[50:], rows[:50]
+
+
+@pytest.mark.parametrize("dimensions", [1, 63, 64, 100, 384])
+def test_the_rotation_keeps_every_angle(dimensions: int) -> None:
+    rotation = _rotation(dimensions)
+    assert rotation.shape == (dimensions, -(-dimensions // 64) * 64)
+    assert rotation @ rotation.T == pytest.approx(np.eye(dimensions), abs=1e-6)
+
+
+def test_the_rotation_is_the_same_on_every_machine() -> None:
+    """Files hold codes made with it: its entries are exact multiples of 1/64, whatever added them up."""
+    rotation = _rotation(100) * 64
+    assert (rotation == np.round(rotation)).all()
+    assert hashlib.sha256((rotation / 64).astype("<f4").tobytes()).hexdigest()[:16] == "24022bb5955d589d"
+
+
+@pytest.mark.parametrize("skewed", [False, True], ids=["even", "skewed"])
+@pytest.mark.parametrize("dimensions", [100, 384])
+def test_an_eighth_of_the_vectors_holds_the_nearest_twenty(dimensions: int, skewed: bool) -> None:
+    vectors, queries = neighbours(dimensions, skewed=skewed)
+    codes = make_codes(vectors)
+    found = [
+        np.isin(np.argsort(-(vectors @ query))[:20], codes.nearest(query, 1_000, None)).mean() for query in queries
+    ]
+    assert np.mean(found) >= 0.99
+
+
+def test_a_mask_is_held_to_and_filled_up_from_farther_away() -> None:
+    vectors, queries = neighbours(64, skewed=False)
+    allowed = np.zeros(len(vectors), dtype=np.bool_)
+    allowed[::7] = True
+    places = make_codes(vectors).nearest(queries[0], 500, allowed)
+    assert allowed[places].all()
+    assert 500 <= places.size < 700
+    assert (np.diff(places) > 0).all()
+
+
+def test_equal_vectors_are_chosen_together_or_not_at_all() -> None:
+    vectors = np.repeat(random_units(40, 64, seed=1), 25, axis=0)
+    places = make_codes(vectors).nearest(vectors[0], 30, None)
+    assert places.size % 25 == 0
+    assert places[:25].tolist() == list(range(25))
+
+
+def test_asking_for_more_than_there_are_returns_all() -> None:
+    vectors = random_units(10, 64, seed=1)
+    assert make_codes(vectors).nearest(vectors[3], 1_000, None).tolist() == list(range(10))

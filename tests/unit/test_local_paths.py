@@ -1,0 +1,152 @@
+"""The dense and the lexical path over views: equal to the plain formulas, whatever the segments and the filters."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.adapters.local import lexical, segments, vectors
+from citewell.adapters.local.segments import Postings, Segment
+from citewell.adapters.local.view import View
+from citewell.testing.store_base import random_units
+
+chance = np.random.default_rng(11)
+
+
+def view_of(rows: list[list[int]], live: list[bool], cuts: list[int], dense: np.ndarray | None = None) -> View:
+    """A view of rows given as lists of term numbers, cut into sealed segments; the last segment stays open."""
+    dense = np.zeros((len(rows), 2), dtype=np.float32) if dense is None else dense
+    edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(rows)}), len(rows)]
+    made = [_segment(rows[start:end], start, dense[start:end]) for start, end in pairwise(edges)]
+    made = [*(segment.sealed() for segment in made[:-1]), made[-1]]
+    numbers = np.arange(len(rows), dtype=np.int64)
+    return View(1, tuple(made), numbers, np.zeros(len(rows), dtype=np.int32), np.array(live, dtype=np.bool_))
+
+
+def _segment(rows: list[list[int]], first: int, dense: np.ndarray) -> Segment:
+    pairs = [(place, term, row.count(term)) for place, row in enumerate(rows) for term in dict.fromkeys(row)]
+    places, terms, counts = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
+    postings = Postings(terms.astype(np.int32), None, places.astype(np.int32), counts.astype(np.uint16))
+    numbers = np.arange(first, first + len(rows), dtype=np.int64)
+    return Segment(numbers, numbers, np.array([len(row) for row in rows], dtype=np.int32), dense, postings)
+
+
+def bm25(rows: list[list[int]], live: list[bool], terms: list[int]) -> list[float]:
+    """The formula of the docstring, in plain Python."""
+    alive = [row for row, lives in zip(rows, live, strict=True) if lives]
+    mean = sum(map(len, alive)) / len(alive) if alive else 0
+    scores = [0.0] * len(rows)
+    for term in terms:
+        holders = sum(term in row for row in alive)
+        idf = math.log(1 + (len(alive) - holders + 0.5) / (holders + 0.5))
+        for at, row in enumerate(rows):
+            if live[at] and row.count(term):
+                scores[at] += idf * row.count(term) * 2.2 / (row.count(term) + 1.2 * (0.25 + 0.75 * len(row) / mean))
+    return scores
+
+
+@pytest.mark.requirement("LEX-2", "RRF-3")
+@given(
+    st.lists(st.tuples(st.lists(st.integers(1, 6), max_size=8), st.booleans(), st.booleans()), min_size=1, max_size=40),
+    st.lists(st.integers(1, 39), max_size=3),
+    st.lists(st.integers(1, 7), max_size=4),
+    st.integers(1, 6),
+)
+def test_the_best_rows_are_those_of_the_plain_formula_with_all_that_tie_at_the_cut(
+    rows: list[tuple[list[int], bool, bool]], cuts: list[int], terms: list[int], k: int
+) -> None:
+    held, live, within = [row for row, _, _ in rows], [lives for _, lives, _ in rows], [inside for _, _, inside in rows]
+    truth = np.array(bm25(held, live, terms)) * np.array(within)
+    allowed = np.array(within) & np.array(live)
+    slots, scores = lexical.best(view_of(held, live, cuts), terms, k, allowed)
+    least = np.sort(truth)[::-1][min(k, truth.size) - 1]
+    expected = {at for at, score in enumerate(truth) if score > 0 and score >= least * (1 - 1e-12)}
+    assert set(slots.tolist()) == expected
+    assert scores == pytest.approx(truth[slots], rel=1e-12)
+
+
+def test_giving_up_rows_on_the_way_never_changes_the_answer() -> None:
+    """Rare terms beside common ones, so that the race is narrowed early and rows are searched for, not scanned."""
+    shares = [0.001, 0.01, 0.1, 0.5, 0.9]
+    present = chance.random((3_000, len(shares))) < shares
+    rows = [[term for term in np.flatnonzero(row).tolist() for _ in range(1 + term % 2)] for row in present]
+    view = view_of(rows, [True] * 3_000, [1_000, 2_900])
+    for terms in ([0, 1, 2, 3, 4], [4, 3], [0, 4], [1, 1, 3, 4]):
+        truth = np.array(bm25(rows, [True] * 3_000, terms))
+        for k in (1, 10, 50):
+            slots, scores = lexical.best(view, terms, k, None)
+            assert np.sort(scores)[::-1][:k] == pytest.approx(np.sort(truth)[::-1][:k], rel=1e-12)
+            assert scores == pytest.approx(truth[slots], rel=1e-12)
+
+
+def test_terms_that_no_live_row_holds_find_nothing() -> None:
+    view = view_of([[1, 2], [2]], [False, True], [1])
+    for terms in ([], [1], [9], [1, 9]):
+        assert lexical.best(view, terms, 5, None)[0].size == 0
+    assert lexical.best(view, [2], 0, None)[0].size == 0
+
+
+@pytest.fixture
+def coded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes for small segments too, and few candidates."""
+    monkeypatch.setattr(segments, "CODED_FROM", 100)
+    monkeypatch.setattr(vectors, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(vectors, "_CANDIDATES", 800)
+    monkeypatch.setattr(vectors, "_CANDIDATES_WITHIN", 800)
+
+
+def clustered(count: int) -> np.ndarray:
+    centres = random_units(count // 50, 64, seed=1)
+    rows = np.repeat(centres, 50, axis=0) + 0.4 * random_units(count, 64, seed=2)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def plain(rows: np.ndarray, query: np.ndarray, allowed: np.ndarray, k: int) -> list[int]:
+    found: list[int] = np.argsort(np.where(allowed, -(rows @ query), np.inf), kind="stable")[:k].tolist()
+    return found
+
+
+@pytest.mark.requirement("PORT-4", "SCORE-3")
+@pytest.mark.usefixtures("coded")
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.1], ids=["no filter", "half", "a tenth"])
+def test_candidates_by_code_hold_the_nearest_within_filters_as_without(share: float) -> None:
+    rows = clustered(6_000)
+    view = view_of([[]] * 6_000, [True] * 6_000, [3_000, 5_500], rows)
+    allowed = np.random.default_rng(4).random(6_000) < share
+    recalls = []
+    for query in rows[7::150]:
+        slots, scores = vectors.nearest(view, query, 20, None if share == 1 else allowed)
+        recalls.append(np.isin(plain(rows, query, allowed, 20), slots).mean())
+        assert allowed[slots].all()
+        assert scores.tolist() == vectors.similarities(view, query, slots).tolist()
+    assert np.mean(recalls) >= 0.99
+
+
+@pytest.mark.requirement("RRF-3")
+def test_all_rows_that_tie_with_the_last_are_returned() -> None:
+    rows = np.repeat(random_units(30, 100, seed=3), 7, axis=0)
+    view = view_of([[]] * 210, [True] * 210, [20, 111], rows)
+    slots, scores = vectors.nearest(view, rows[0], 3, None)
+    assert sorted(slots.tolist()) == list(range(7))
+    assert len(set(scores.tolist())) == 1
+
+
+@pytest.mark.requirement("SCORE-2")
+def test_similarities_are_clipped_to_the_range_of_a_cosine() -> None:
+    rows = random_units(50, 64, seed=9) * np.float32(1.0001)
+    view = view_of([[]] * 50, [True] * 50, [], rows)
+    assert vectors.similarities(view, rows[4], np.array([4])).tolist() == [1.0]
+    assert vectors.similarities(view, -rows[4], np.array([4])).tolist() == [-1.0]
+
+
+def test_rows_that_have_gone_are_not_found() -> None:
+    rows = random_units(40, 64, seed=9)
+    view = view_of([[]] * 40, [at % 2 == 0 for at in range(40)], [10], rows)
+    slots, _ = vectors.nearest(view, rows[1], 40, view.live)
+    assert sorted(slots.tolist()) == list(range(0, 40, 2))
+    assert vectors.nearest(view, rows[1], 0, view.live)[0].size == 0
