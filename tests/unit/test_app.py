@@ -33,7 +33,9 @@ def knowledge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Knowle
 def fill(knowledge: Knowledge) -> None:
     knowledge.ingest_documents(
         [
-            Document("a.md", "# Keys\n\nRotate the signing key.", category="ops", scope="t1", metadata={"team": "core"}),
+            Document(
+                "a.md", "# Keys\n\nRotate the signing key.", category="ops", scope="t1", metadata={"team": "core"}
+            ),
             Document("b.md", "# Pay\n\nThe signing bonus.", category="hr", scope=["t2"]),
         ]
     )

@@ -122,6 +122,13 @@ def test_a_value_out_of_range_is_refused_with_its_key_and_itself(key: str, value
     assert caught.value.way_out
 
 
+@pytest.mark.requirement("RRF-5")
+def test_a_weight_that_reaches_the_sum_of_two_others_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"retrieval\.search\.weights"):
+        Settings.of({"retrieval.search.weights": {"lexical": 2.0}})
+    assert Settings.of({"retrieval.search.weights": {"lexical": 1.99}}).search.weights["lexical"] == 1.99
+
+
 @pytest.mark.requirement("SCORE-5")
 def test_a_floor_of_zero_is_a_floor_and_only_unset_is_off(tmp_path: Path) -> None:
     assert Settings.of({"rag.min-similarity": 0}).lookup.min_similarity == 0.0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from citewell.app import Knowledge
     from citewell.lookup import LookupResult
 
-FLOOR = 0.25
+FLOOR = 0.3
 """The similarity floor of the tour: on this corpus, what unrelated questions reach stays below it."""
 
 
@@ -115,4 +115,4 @@ def _line(result: LookupResult, rank: int) -> str:
     if rank > len(result.evidence):
         return f"({result.status})" if rank == 1 else ""
     block = result.evidence[rank - 1]
-    return f"{block.evidence_key}\n{render.why(block)}; similarity {render.number(block.similarity)}"
+    return f"{render.folded(block.evidence_key, 32)}\n{render.why(block)}; similarity {render.number(block.similarity)}"

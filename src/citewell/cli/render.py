@@ -6,6 +6,7 @@ taken for markup. Nothing is computed here that a result doesn't already say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from citewell.ingest import Progress
     from citewell.lookup import LookupResult
 
-_PREVIEW_CHARACTERS = 320
+_LINES, _LINE = 6, 200
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -52,13 +53,26 @@ def why(candidate: Candidate) -> str:
 
 
 def _preview(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _PREVIEW_CHARACTERS else f"{flat[:_PREVIEW_CHARACTERS].rstrip()} ..."
+    """The first lines, as they stand; what is left out is said."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    shown = [line if len(line) <= _LINE else f"{line[:_LINE].rstrip()} ..." for line in lines[:_LINES]]
+    rest = len(lines) - len(shown)
+    return "\n".join([*shown, f"... {rest} more lines"] if rest else shown)
 
 
-def _heading(block: Candidate) -> str:
-    parts = [block.title, *([block.breadcrumb] if block.breadcrumb != block.title else [])]
-    return " > ".join(part for part in parts if part)
+def heading(item: Candidate) -> str:
+    """`Title > Heading > Subheading`, each once."""
+    return " > ".join(dict.fromkeys(part for part in [item.title, *item.breadcrumb.split(" > ")] if part))
+
+
+def folded(key: str, width: int) -> str:
+    """A key for a column of this width: it breaks after a `/` or before the chunk, not within a name."""
+    lines = [""]
+    for piece in re.split(r"(?<=/)|(?=#)", key):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 _STATUS = {
@@ -96,8 +110,8 @@ def _evidence_item(out: Console, place: int, item: EvidenceBlock) -> None:
     out.print()
     out.print(Text.assemble((f"[{place}] ", "dim"), (item.evidence_key, "bold cyan")))
     out.print(Padding(Text(f"similarity {number(item.similarity)}; found by {why(item)}", style="green"), (0, 0, 0, 4)))
-    if _heading(item):
-        out.print(Padding(Text(_heading(item), style="dim"), (0, 0, 0, 4)))
+    if heading(item):
+        out.print(Padding(Text(heading(item), style="dim"), (0, 0, 0, 4)))
     out.print(Padding(Text(_preview(item.text)), (0, 0, 0, 4)))
 
 
@@ -105,8 +119,8 @@ def block(item: EvidenceBlock) -> None:
     """One chunk, whole."""
     out = console()
     out.print(Text(item.evidence_key, style="bold cyan"))
-    if _heading(item):
-        out.print(Text(_heading(item), style="dim"))
+    if heading(item):
+        out.print(Text(heading(item), style="dim"))
     line = f", line {item.locator.line}" if item.locator.line else ""
     out.print(Text(f"{item.source}{line}", style="dim"))
     out.print()
@@ -169,15 +183,16 @@ def _rankings_table(out: Console, result: LookupOutcome) -> None:
     if not ran:
         return
     grid = table("Rankings (raw scores; not comparable across paths)", "#", *ran, numbers=("#",))
-    rankings = {path: _ranking(result.trace.candidates, path) for path in ran}
+    width = (out.width - 6) // len(ran) - 3
+    rankings = {path: _ranking(result.trace.candidates, path, width) for path in ran}
     for rank in range(1, min(_ROWS, max(map(len, rankings.values()))) + 1):
         grid.add_row(str(rank), *(rankings[path].get(rank, "") for path in ran))
     out.print(grid)
 
 
-def _ranking(candidates: Sequence[Candidate], path: str) -> dict[int, str]:
+def _ranking(candidates: Sequence[Candidate], path: str, width: int) -> dict[int, str]:
     return {
-        reason.rank: f"{candidate.evidence_key} {number(reason.score)}"
+        reason.rank: f"{folded(candidate.evidence_key, width - 7)} {number(reason.score)}"
         for candidate in candidates
         for reason in candidate.reasons
         if reason.path == path
@@ -193,10 +208,10 @@ def _fusion_table(out: Console, result: LookupOutcome) -> None:
     for rank, candidate in enumerate(result.trace.candidates[:_ROWS], start=1):
         grid.add_row(
             str(rank),
-            candidate.evidence_key,
+            folded(candidate.evidence_key, max(20, out.width - 60)),
             number(candidate.fused_score, 5),
             number(candidate.similarity),
-            why(candidate),
+            why(candidate).replace(", ", "\n"),
             fates.get(candidate.evidence_key, "kept"),
         )
     out.print(grid)

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from citewell.config.keys import KEYS
 from citewell.config.parse import parse_environment, parse_file, parse_mapping
-from citewell.errors import ConfigError
+from citewell.errors import ConfigError, InvalidRequest
 from citewell.fusion import check_weights
 from citewell.model import Budget, LookupPolicy, SearchPolicy
 
@@ -152,7 +152,10 @@ def _field(name: str) -> str:
 
 
 def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
-    check_weights(values["retrieval.search.weights"])
+    try:
+        check_weights(values["retrieval.search.weights"])
+    except InvalidRequest as error:
+        raise ConfigError(f"retrieval.search.weights: {error.message}", way_out=error.way_out) from error
     return Settings(
         lookup=LookupPolicy(**_section(values, "rag")),
         search=SearchPolicy(**_section(values, "retrieval.search")),

@@ -33,7 +33,7 @@ Format = Literal["markdown", "text"]
 # Measured with bench/chunk_size.py and bench/quality.py (hybrid): 600 / 800 / 900 / 1,000 / 1,200 / 1,500 characters
 # find .77 .80 .83 .85 .87 .88 of the reference characters in five chunks at a precision of .072 .057 .053 .048 .041
 # .034, and reach an nDCG@10 of .87 .88 .88 .87 .86 .86 on runbooks.
-TARGET = 900
+TARGET = 800
 MAXIMUM = 2_000
 SMALL = 200
 MAX_BYTES = 32_000

@@ -27,5 +27,9 @@ def heading_line(title: str, breadcrumb: str, *, room: int = LONGEST) -> str:
 
 
 def context_text(heading: str, text: str) -> str:
-    """The heading line, an empty line, the passage: what is analysed."""
-    return f"{heading}\n\n{text}" if heading else text
+    """The heading line twice, an empty line, the passage: what is analysed.
+
+    Twice, for a word of a heading says more than one of the text. nDCG@10 without it / once / twice: runbooks lexical
+    .854 / .853 / .865 and hybrid .868 / .884 / .894, documentation sections lexical .759 / .776 / .778.
+    """
+    return f"{heading}\n{heading}\n\n{text}" if heading else text
