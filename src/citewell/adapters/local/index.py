@@ -68,6 +68,7 @@ class Index:
             return
         try:
             kept = self._shelf.keep([segment for segment in after.segments if segment.is_sealed])
+            self.notes = ()
         except OSError as error:
             self.notes = (f"the index could not be kept: {error}",)
             kept = tuple(segment for segment in after.segments if segment.is_sealed)

@@ -1,0 +1,257 @@
+"""What is derived may be lost or damaged at any time; damage to the truth is named, never hidden (ENGINE-4)."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.local import LocalStore
+from citewell.errors import StoreCorrupt, StoreError, StoreUnreachable
+from citewell.model import Filters, Scored
+from citewell.testing.samples import change, terms_of
+from citewell.testing.store_base import EMBEDDER, key, put, write
+
+Answers = tuple[tuple[Scored, ...], tuple[Scored, ...]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A closed store of 400 chunks whose index lies in one file."""
+    with_store = LocalStore.open(tmp_path / "store")
+    write(with_store, *(change(f"{at}.md", [f"shared word{at}", f"shared other{at % 7}"]) for at in range(200)))
+    put(with_store, "0.md", ["shared again"])
+    with_store.compact()
+    with_store.close()
+    assert len(list((tmp_path / "store" / "index").glob("*.seg"))) == 1
+    return tmp_path / "store"
+
+
+def answers(store: LocalStore) -> Answers:
+    with store.snapshot() as view:
+        dense = view.dense(EMBEDDER.embed_query("shared other3"), 30, Filters())
+        return dense, view.lexical(terms_of("shared other3 again"), 30, Filters())
+
+
+@pytest.fixture
+def expected(path: Path) -> Answers:
+    store = LocalStore.open(path)
+    found = answers(store)
+    store.close()
+    assert len(found[0]) == len(found[1]) == 30
+    return found
+
+
+def segment_of(path: Path) -> Path:
+    (file,) = (path / "index").glob("*.seg")
+    return file
+
+
+def flip(file: Path, at: float) -> None:
+    content = bytearray(file.read_bytes())
+    content[int(at * (len(content) - 1))] ^= 0x40
+    file.write_bytes(content)
+
+
+def replaced_by_another(path: Path) -> None:
+    """The index of another store with the same rows, as after a careless copy."""
+    other = LocalStore.open(path.parent / "other")
+    write(other, *(change(f"{at}.md", [f"elsewhere {at}", "shared"]) for at in range(200)))
+    put(other, "0.md", ["shared again"])
+    other.compact()
+    other.close()
+    shutil.rmtree(path / "index")
+    shutil.copytree(path.parent / "other" / "index", path / "index")
+
+
+def emptied(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def turned_into_a_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("x")
+
+
+def cut(file: Path, length: int) -> None:
+    file.write_bytes(file.read_bytes()[:length])
+
+
+def flipped_at(place: float) -> Callable[[Path], None]:
+    return lambda path: flip(segment_of(path), place)
+
+
+def list_of(path: Path) -> Path:
+    return path / "index" / "segments.json"
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "folder deleted": lambda path: shutil.rmtree(path / "index"),
+    "folder emptied": lambda path: emptied(path / "index"),
+    "folder is a file": lambda path: turned_into_a_file(path / "index"),
+    "list deleted": lambda path: list_of(path).unlink(),
+    "list garbled": lambda path: list_of(path).write_text('{"files": 3'),
+    "list of another format": lambda path: list_of(path).write_text('{"format": 99, "files": []}'),
+    "segment deleted": lambda path: segment_of(path).unlink(),
+    "segment emptied": lambda path: cut(segment_of(path), 0),
+    "segment cut off": lambda path: cut(segment_of(path), -1),
+    "segment halved": lambda path: cut(segment_of(path), 1 << 14),
+    "first byte flipped": flipped_at(0),
+    "a byte of the vectors flipped": flipped_at(0.3),
+    "a byte of the postings flipped": flipped_at(0.9),
+    "a byte of the header flipped": flipped_at(0.995),
+    "last byte flipped": flipped_at(1),
+    "index of another store": replaced_by_another,
+}
+
+
+@pytest.mark.requirement("ENGINE-4", "ENGINE-1")
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_lost_or_damaged_index_is_made_anew_and_answers_as_before(
+    path: Path, expected: Answers, damage: Callable[[Path], object]
+) -> None:
+    damage(path)
+    store = LocalStore.open(path)
+    assert answers(store) == expected
+    assert store.verify(repair=True).ok
+    put(store, "new.md", ["shared new"])
+    store.close()
+    store = LocalStore.open(path)
+    store.delete(["new.md"])
+    assert answers(store) == expected
+    assert store.verify().ok
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_what_was_made_anew_is_said_and_kept(path: Path, expected: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewell.adapters.local.loading.OPEN_UP_TO", 100)
+    flip(segment_of(path), 0.5)
+    store = LocalStore.open(path)
+    assert answers(store) == expected
+    details = store.status().details
+    assert any(name == "note" and "checksum" in str(value) for name, value in details)
+    store.close()
+    again = LocalStore.open(path)
+    assert answers(again) == expected
+    assert not any(name == "note" for name, _ in again.status().details)
+    again.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_verify_names_a_damaged_segment_and_repairs_it(path: Path) -> None:
+    flip(segment_of(path), 0.3)
+    store = LocalStore.open(path)
+    (found,) = store.verify().findings
+    assert (found.kind, found.repaired) == ("damaged", False)
+    assert found.where.startswith("index/")
+    (repaired,) = store.verify(repair=True).findings
+    assert repaired.repaired
+    assert store.verify().findings == ()
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_verify_names_every_chunk_that_an_index_has_otherwise(path: Path) -> None:
+    replaced_by_another(path)
+    store = LocalStore.open(path)
+    findings = store.verify().findings
+    assert {found.kind for found in findings} == {"stale"}
+    assert {key("7.md"), key("7.md", 1)} <= {found.evidence_key for found in findings}
+    store.close()
+
+
+def tampered(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path / "citewell.db")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+TAMPERED = {
+    "a text changed": ("UPDATE chunks SET text = 'forged' WHERE row = 9", key("4.md"), "digest"),
+    "a chunk gone": ("DELETE FROM chunks WHERE row = 9", key("4.md"), "missing in chunks"),
+    "a vector gone": ("DELETE FROM features WHERE row = 9", key("4.md"), "missing in features"),
+    "a chunk too many": ("INSERT INTO features VALUES (99999, x'', x'', x'')", "", "belong to no document"),
+}
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(("statement", "named", "why"), TAMPERED.values(), ids=TAMPERED)
+def test_verify_names_what_is_wrong_with_the_truth_and_repairs_none_of_it(
+    path: Path, statement: str, named: str, why: str
+) -> None:
+    tampered(path, statement)
+    store = LocalStore.open(path)
+    for report in (store.verify(), store.verify(repair=True)):
+        (found,) = report.findings
+        assert (found.kind, found.where, found.evidence_key, found.repaired) == ("damaged", "citewell.db", named, False)
+        assert why in found.detail
+        assert not report.ok
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_search_over_lost_features_is_an_error_not_an_empty_answer(path: Path) -> None:
+    tampered(path, "DELETE FROM features WHERE row = 9")
+    shutil.rmtree(path / "index")
+    store = LocalStore.open(path)
+    with pytest.raises(StoreCorrupt, match="lacks 1 chunk"):
+        answers(store)
+    store.close()
+
+
+@pytest.fixture
+def broken(path: Path) -> Path:
+    """The database's path, with its log folded in."""
+    assert not (path / "citewell.db-wal").exists()
+    return path / "citewell.db"
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_destroyed_header_is_corruption_with_a_way_out_that_loses_nothing(broken: Path) -> None:
+    content = bytearray(broken.read_bytes())
+    content[:100] = bytes(100)
+    broken.write_bytes(content)
+    with pytest.raises(StoreCorrupt) as refusal:
+        LocalStore.open(broken.parent)
+    assert str(broken) in refusal.value.message
+    assert "backup" in refusal.value.way_out
+    assert "delete" not in refusal.value.way_out.lower()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_damage_further_inside_is_found_by_verify_and_never_read_as_nothing_found(broken: Path) -> None:
+    content = bytearray(broken.read_bytes())
+    for page in range(3, len(content) // 8192):
+        content[page * 8192 : page * 8192 + 64] = b"\xff" * 64
+    broken.write_bytes(content)
+    shutil.rmtree(broken.parent / "index")
+    with pytest.raises(StoreError):
+        answers(LocalStore.open(broken.parent))
+    store = LocalStore.open(broken.parent)
+    with suppress(StoreCorrupt):  # where nothing could be read at all
+        assert not store.verify().ok
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_a_full_disk_is_said_and_leaves_every_document_as_it_was(path: Path, expected: Answers) -> None:
+    store = LocalStore.open(path)
+    writer = store._core().connections.writer()
+    pages = writer.execute("PRAGMA page_count").fetchone()[0]
+    writer.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(StoreUnreachable, match="no space") as refusal:
+        put(store, "large.md", ["word " * 4_000] * 20)
+    assert "space" in refusal.value.way_out
+    assert answers(store) == expected
+    writer.execute("PRAGMA max_page_count = 1000000")
+    put(store, "large.md", ["shared " * 4_000] * 20)
+    assert store.verify().ok
+    assert store.stored("large.md") is not None
+    store.close()
