@@ -1,4 +1,4 @@
-"""The seams: what Citewell asks of a search, a store and an embedder; each Protocol states its semantics.
+"""The seams: what Citewell asks of a search, a store, an embedder and a reader; each Protocol states its semantics.
 
 Ports know no engine, no vendor and no policy. Each has a contract suite in `citewell.testing` that every
 implementation passes; whoever writes one subclasses the suite and overrides one fixture.
@@ -23,6 +23,7 @@ from citewell.model import (
     StoredChunk,
     StoredDocument,
     StoreStatus,
+    Text,
     VerifyReport,
 )
 
@@ -189,6 +190,33 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Float32 [dimensions] of unit length; raises as `embed_passages`."""
+        ...
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Bytes of a file -> Text. Safe to call from several threads. Same bytes and name, same Text.
+
+    Pure: it opens no file, follows no link and asks no network. Time is linear in the bytes and memory bounded,
+    whatever they hold.
+    """
+
+    @property
+    def version(self) -> str:
+        """Differs when the same bytes would be read otherwise; part of every document's fingerprint."""
+        ...
+
+    def takes(self, name: str) -> bool:
+        """Whether a file of this name is worth reading; what it holds decides how."""
+        ...
+
+    def read(self, data: bytes, name: str) -> Text:
+        """The text of a file; blank, with a remark that says why, if it holds none (INGEST-9).
+
+        Raises:
+            IngestError: it is damaged, of another kind, in no encoding that can be told, or needs a library that is
+                not installed.
+        """
         ...
 
 

@@ -4,6 +4,7 @@
     search      what crosses KnowledgeSearchPort: SearchRequest -> SearchResponse of Hits
     evidence    what a lookup returns: Candidate -> EvidenceBlock, Trace, LookupOutcome, Budget
     stores      what a store says of itself
+    texts       what a reader makes of a file
 """
 
 from citewell.model.documents import (
@@ -49,6 +50,7 @@ from citewell.model.search import (
     StoredChunk,
 )
 from citewell.model.stores import EmbedderIdentity, Finding, StoreBinding, StoreStatus, VerifyReport
+from citewell.model.texts import Heading, Text, TextFormat
 
 __all__ = [
     "PATHS",
@@ -67,6 +69,7 @@ __all__ = [
     "FileStatus",
     "Filters",
     "Finding",
+    "Heading",
     "Hit",
     "IngestReport",
     "Locator",
@@ -90,6 +93,8 @@ __all__ = [
     "StoreStatus",
     "StoredChunk",
     "StoredDocument",
+    "Text",
+    "TextFormat",
     "Trace",
     "VerifyReport",
 ]
