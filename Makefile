@@ -41,7 +41,7 @@ soak: setup
 check: setup
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/ruff check src tests bench
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) -q
 	$(BIN)/python bench/check_wheel.py

@@ -48,13 +48,13 @@ def by_document(result: LookupResult) -> list[str]:
 
 
 def judge(
-    location: Path, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]], **options: int
+    location: Path, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]], return_n: int
 ) -> dict[str, dict[str, float]]:
     """Mode -> metric -> value."""
     figures: dict[str, dict[str, float]] = {}
     for mode, settings in MODES.items():
         with Knowledge.open(location, settings=Settings.of(settings)) as knowledge:
-            run = {name: by_document(knowledge.lookup(queries[name], **options)) for name in qrels}
+            run = {name: by_document(knowledge.lookup(queries[name], return_n=return_n)) for name in qrels}
         figures[mode] = {
             "nDCG@10": mean(ndcg_at(10), run, qrels),
             "recall@5": mean(recall_at(5), run, qrels),
@@ -69,11 +69,11 @@ def runbooks(data: Path, work: Path) -> list[Row]:
     with Knowledge.open(location) as knowledge:
         knowledge.ingest(folder / "docs")
     queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
-    rows = []
+    rows: list[Row] = []
     for variant in ("desc", "summ", "name"):
         qrels = read_qrels(folder / f"qrels.{variant}.tsv")
         for return_n in (10, 20):
-            figures = judge(location, queries, qrels, return_n=return_n)
+            figures = judge(location, queries, qrels, return_n)
             bound = {"nDCG@10": 0.88} if variant == "desc" else {}
             rows.append({"set": f"runbooks {variant}, return-n {return_n}", "figures": figures, "bound": bound})
     return rows
@@ -89,7 +89,7 @@ def cmrc2018(data: Path, work: Path) -> list[Row]:
             for line in read_lines(folder / "corpus.jsonl")
         )
     queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
-    figures = judge(location, queries, read_qrels(folder / "qrels.tsv"), return_n=10)
+    figures = judge(location, queries, read_qrels(folder / "qrels.tsv"), 10)
     return [{"set": "cmrc2018-dev, return-n 10", "figures": figures, "bound": {"recall@5": 0.98}}]
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from citewell.analysis import analyze_query
@@ -155,7 +156,7 @@ class StoreSearch:
         """Start the lexical path, embed the query meanwhile, then start the dense paths; gather all."""
         running: dict[Path, Future[_Outcome]] = {}
         if "lexical" in plan.run:
-            running["lexical"] = self._start("lexical", request, plan, lambda k, f: view.lexical(terms, k, f))
+            running["lexical"] = self._start("lexical", request, plan, partial(view.lexical, terms))
         dense = [path for path in plan.run if path != "lexical"]
         embedded = self._embed(request.query) if dense else None
         outcomes: dict[Path, _Outcome] = {path: _skip(path, cause) for path, cause in plan.skipped.items()}
@@ -163,8 +164,7 @@ class StoreSearch:
             if embedded is None or embedded.vector is None:
                 outcomes[path] = _failed(path, plan.run[path], embedded.error if embedded else None)
             else:
-                vector = embedded.vector
-                running[path] = self._start(path, request, plan, lambda k, f, v=vector: view.dense(v, k, f))
+                running[path] = self._start(path, request, plan, partial(view.dense, embedded.vector))
         outcomes.update({path: future.result() for path, future in running.items()})
         return outcomes, embedded
 
@@ -221,7 +221,9 @@ class StoreSearch:
     def _fuse(
         self, request: SearchRequest, rankings: Mapping[Path, Sequence[Scored]], similarity: Mapping[str, float]
     ) -> tuple[Fused, ...]:
-        keys = {path: [scored.key for scored in ranking] for path, ranking in rankings.items()}
+        keys: dict[str, Sequence[str]] = {
+            path: [scored.key for scored in ranking] for path, ranking in rankings.items()
+        }
         weights = self._policy.weights if request.mode == "hybrid" else None
         return fuse(keys, k=self._policy.rrf_k, weights=weights, similarity=similarity)
 

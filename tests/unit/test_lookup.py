@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from citewell.admission import LookupRequest, admit
@@ -49,11 +50,11 @@ def response(
     return SearchResponse(tuple(hits), (report,), degraded=degraded, store_empty=empty)
 
 
-def request(query: str = "why is etcd slow", **arguments: object) -> LookupRequest:
-    return admit(query, policy=LookupPolicy(), search=SearchPolicy(mode="hybrid"), **arguments)  # type: ignore[arg-type]  # free-form on purpose
+def request(query: Any = "why is etcd slow", **arguments: Any) -> LookupRequest:  # noqa: ANN401 - raw arguments may be anything
+    return admit(query, policy=LookupPolicy(), search=SearchPolicy(mode="hybrid"), **arguments)
 
 
-def keys_of(port: ScriptedPort, **arguments: object) -> list[str]:
+def keys_of(port: ScriptedPort, **arguments: Any) -> list[str]:  # noqa: ANN401 - raw arguments may be anything
     return [block.evidence_key for block in Lookup(port).run(request(**arguments)).evidence]
 
 
@@ -108,7 +109,7 @@ def test_a_refill_counts_what_the_first_answer_took_of_a_document() -> None:
     [(False, {}), (True, {"mode": "dense"}), (True, {"return_n": 2}), (True, {"max_chunks_per_document": 0})],
     ids=["paths not cut off", "dense mode", "nothing missing", "no cap"],
 )
-def test_no_second_request_is_made_without_a_reason(cut: bool, arguments: dict[str, object]) -> None:
+def test_no_second_request_is_made_without_a_reason(cut: bool, arguments: dict[str, Any]) -> None:
     port = ScriptedPort(response(ALPHA, cut=cut))
     result = Lookup(port).run(request(**arguments))
     assert len(port.requests) == 1

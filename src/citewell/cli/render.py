@@ -21,6 +21,7 @@ from citewell.model import (
     Candidate,
     DocumentInfo,
     EvidenceBlock,
+    FileStatus,
     IngestReport,
     LookupOutcome,
     PathReport,
@@ -297,7 +298,7 @@ def ingestion(report: IngestReport) -> None:
     )
 
 
-_REPORTED = ("added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text")
+_REPORTED: tuple[FileStatus, ...] = ("added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text")
 
 
 @contextmanager

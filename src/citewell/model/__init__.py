@@ -1,9 +1,9 @@
 """The frozen values that pass between stages, and the words for them; no rule, no I/O, no engine.
 
-    documents   what is written: Document -> Chunk -> DocumentChange, and the reports on it
-    search      what crosses KnowledgeSearchPort: SearchRequest -> SearchResponse of Hits
-    evidence    what a lookup returns: Candidate -> EvidenceBlock, Trace, LookupOutcome, Budget
-    stores      what a store says of itself
+documents   what is written: Document -> Chunk -> DocumentChange, and the reports on it
+search      what crosses KnowledgeSearchPort: SearchRequest -> SearchResponse of Hits
+evidence    what a lookup returns: Candidate -> EvidenceBlock, Trace, LookupOutcome, Budget
+stores      what a store says of itself
     texts       what a reader makes of a file
 """
 

@@ -94,9 +94,7 @@ class SearchPolicy:
 
     mode: Mode = "dense"
     rrf_k: float = 60
-    weights: Mapping[str, float] = field(
-        default_factory=lambda: {"dense": 1.0, "dense_filtered": 1.0, "lexical": 1.9}
-    )
+    weights: Mapping[str, float] = field(default_factory=lambda: {"dense": 1.0, "dense_filtered": 1.0, "lexical": 1.9})
     paths: tuple[Path, ...] = PATHS
 
 
