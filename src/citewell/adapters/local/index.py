@@ -34,8 +34,8 @@ class Index:
         self._lock = threading.Lock()
         self._view: View | None = None
         self._edition = (0, 0)
-        self.notes: tuple[str, ...] = ()
-        """What was found damaged and made anew, or could not be kept; for the status."""
+        self._made_anew: tuple[str, ...] = ()
+        self._unkept: tuple[str, ...] = ()
         self.has_made = False
         """Whether loading had to make segments that the shelf should hold."""
 
@@ -43,6 +43,11 @@ class Index:
     def sequence(self) -> int:
         """Of the current view; -1 before the first."""
         return -1 if self._view is None else self._view.sequence
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was damaged and has been made anew, and what can't be kept at present; for the status."""
+        return self._made_anew + self._unkept
 
     def view(self, connection: sqlite3.Connection, sequence: int) -> View:
         """The view at this sequence, which is that of the connection's transaction."""
@@ -68,9 +73,9 @@ class Index:
             return
         try:
             kept = self._shelf.keep([segment for segment in after.segments if segment.is_sealed])
-            self.notes = ()
+            self._unkept = ()
         except OSError as error:
-            self.notes = (f"the index could not be kept: {error}",)
+            self._unkept = (f"the index could not be kept: {error}",)
             kept = tuple(segment for segment in after.segments if segment.is_sealed)
         with self._lock:
             self._view = replace(after, segments=(*kept, *after.segments[len(kept) :]))
@@ -97,7 +102,7 @@ class Index:
     def _loaded(self, connection: sqlite3.Connection, sequence: int) -> View:
         self._edition = self._shelf.edition()
         segments = self._shelf.segments()
-        self.notes = tuple(f"made anew: {damage}" for damage in self._shelf.damaged)
+        self._made_anew = tuple(f"made anew: {damage}" for damage in self._shelf.damaged)
         view = load(connection, sequence, segments)
         self.has_made = any(segment.is_sealed and not segment.name for segment in view.segments)
         return view
