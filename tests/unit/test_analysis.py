@@ -56,8 +56,8 @@ def test_a_stop_word_in_capitals_is_a_name_unless_all_is_in_capitals() -> None:
         ("max_conn", ["max_conn", "max", "conn"]),
         ("KB-4471", ["kb-4471", "kb", "4471"]),
         ("CVE-2031-0042", ["cve-2031-0042", "cve", "2031", "0042"]),
-        ("10.0.0.12", ["10.0.0.12", "10", "12"]),
-        ("v1.24.3", ["v1.24.3", "1.24.3", "v1", "24"]),
+        ("10.0.0.12", ["10.0.0.12"]),
+        ("v1.24.3", ["v1.24.3", "1.24.3", "1.24", "v1"]),
         ("SQLSTATE 53300", ["sqlstate", "53300"]),
         ("pg_stat_activity", ["pg_stat_activity", "pg", "stat", "activ"]),
         ("--flag-name", ["flag-name", "flag", "name"]),
@@ -67,7 +67,7 @@ def test_a_stop_word_in_capitals_is_a_name_unless_all_is_in_capitals() -> None:
         ("https://a.example:8080/x", ["https://a.example:8080/x", "https", "a.example", "exampl", "8080"]),
         ("shard/3", ["shard/3", "shard", "3"]),
         ("a/b-c", ["a/b-c", "b-c", "bc"]),
-        ("nginx:1.25.3", ["nginx:1.25.3", "nginx", "1.25.3", "25"]),
+        ("nginx:1.25.3", ["nginx:1.25.3", "nginx", "1.25.3", "1.25"]),
         ("oncall@shop.example", ["oncall@shop.example", "oncal", "shop.example", "shop", "exampl"]),
         ("std::vector", ["std::vector", "std", "vector"]),
         ("HTTPServerError", ["httpservererror", "http", "server", "error"]),
@@ -75,7 +75,13 @@ def test_a_stop_word_in_capitals_is_a_name_unless_all_is_in_capitals() -> None:
         ("TargetDown", ["targetdown", "target", "down"]),
         ("iOS", ["ios", "io"]),
         ("404Error", ["404error", "404", "error"]),
-        ("sha256", ["sha256"]),
+        ("v1.24", ["v1.24", "1.24", "v1"]),
+        ("1.24.3-rc.1", ["1.24.3-rc.1", "1.24", "rc"]),
+        ("2031-01-15", ["2031-01-15", "2031"]),
+        ("sha256", ["sha256", "sha", "256"]),
+        ("KB4471", ["kb4471", "kb", "4471"]),
+        ("HTTP2Server", ["http2server", "http2", "server"]),
+        ("x509v3", ["x509v3", "509", "v3"]),
         ("k8s", ["k8s"]),
         ("__init__", ["__init__", "init"]),
         ("PVCs", ["pvc"]),
@@ -118,6 +124,8 @@ def test_an_identifier_is_kept_whole_and_in_parts(written: str, tokens: list[str
         ("KubePodCrashLooping", "pods crash in a loop"),
         ("1.24.3", "upgraded to v1.24.3"),
         ("v1.24.3", "release 1.24.3"),
+        ("1.24", "upgraded to v1.24.3"),
+        ("KB4471", "see KB-4471"),
         ("nginx:1.25.3", "1.25.3 is broken"),
         ("image sha256:a1b2c3d4", "digest a1b2c3d4"),
         ("host 10.0.0.12:5432", "from 10.0.0.12"),
@@ -159,8 +167,8 @@ def test_the_steps_of_a_path_stay_out_of_a_query_where_their_parts_stand_in() ->
         "k8s",
     ]
     assert "prometheus-k8s-0" in analyze("monitoring/prometheus-k8s-0")
-    assert analyze_query("10.0.0.12:5432") == ["10.0.0.12:5432", "10.0.0.12", "10", "12", "5432"]
-    assert analyze_query("sha256:7c9d5b6f4") == ["sha256:7c9d5b6f4", "sha256", "7c9d5b6f4"]
+    assert analyze_query("10.0.0.12:5432") == ["10.0.0.12:5432", "10.0.0.12", "5432"]
+    assert analyze_query("sha256:7c9d5b6f4") == ["sha256:7c9d5b6f4", "sha", "256", "7c9d5b6f4"]
 
 
 @pytest.mark.requirement("LEX-1", "LEX-3")
@@ -300,7 +308,7 @@ def test_what_is_remembered_is_bounded_and_changes_nothing(monkeypatch: pytest.M
     analyzer = Analyzer()
     words = " ".join(f"word{n} pods" for n in range(1_000))
     first = analyzer.analyze(words)
-    assert first[1::2] == ["pod"] * 1_000
+    assert first.count("pod") == 1_000
     assert 0 < len(analyzer._indexed) <= 100
     assert analyzer.analyze(words) == first
     analyzer.analyze("x" * 1_000)

@@ -26,18 +26,19 @@ _STEP_END = regex.compile(r"[/\\:@]+")
 _PART_END = regex.compile(r"[-._'’‐]+")
 _CASE_PART = regex.compile(
     rf"(?V1){_UPPER}{{2,}}s(?!{_LOWER})"  # PVCs
-    rf"|(?:{_UPPER}+(?={_UPPER}{_LOWER})|{_UPPER}?{_LOWER}+|{_UPPER}+){_DIGIT}*"  # HTTP, Server, sha256
-    rf"|{_DIGIT}+(?:{_LOWER}+|{_UPPER}+(?!{_LOWER}))?"  # 4471, 10kb, the 404 of 404Error
+    rf"|(?:{_UPPER}+(?={_UPPER}{_LOWER})|{_UPPER}?{_LOWER}+|{_UPPER}+)(?:{_DIGIT}{{1,2}}(?!{_DIGIT}))?"  # HTTP, Server2
+    rf"|{_DIGIT}+(?:{_LOWER}+(?!{_DIGIT})|{_UPPER}+(?!{_LOWER}))?"  # 4471, 10kb, the 404 of 404Error
 )
 _PLAIN = regex.compile(rf"(?V1){_UPPER}?{_LOWER}+|{_UPPER}+s?")
 _NEGATION = regex.compile(r"\p{L}+n['’]t", regex.IGNORECASE)
 _ENDING = regex.compile(r"['’](?:s|re|ll|ve|d|m)$", regex.IGNORECASE)
 _PLURAL = regex.compile(rf"{_UPPER}{{2,}}s")
-_VERSION = regex.compile(r"[vV](?=\d+\.\d)")
+_VERSION = regex.compile(r"([vV]?)(\d+\.\d+)(?:\.\d+(?!\.?\d).*)?")
 _NAME = regex.compile(rf"(?V1){_DIGIT}|_|[^-‐][-‐][^-‐]|{_LOWER}{_UPPER}|{_UPPER}{{2}}{_LOWER}{{2}}")
 _SIGNED = regex.compile(r"(?<![^/\\:@])[A-Za-z](?:\+\+|#)$")
 _WRITTEN_TOGETHER = regex.compile(r"\p{L}(?:\.\p{L})+|\p{L}[-‐'’]\p{L}+")
-_SHORTEST_PART = 2
+_SHORTEST = 2
+_SHORTEST_NUMBER = 3
 _SHORTEST_MEAN = 2
 
 
@@ -62,8 +63,8 @@ class Piece(NamedTuple):
 def take_apart(run: str) -> list[Piece]:
     """The pieces of a run, the whole before its parts; a plain word is one piece.
 
-    Steps of one letter and parts of one character are left out: they match everywhere and say nothing. What falls into
-    parts of less than two characters on average (`k8s`, `7c9d5b6f4`, base64) has none.
+    Steps of one letter, and parts of one letter or of less than three digits, are left out: they match everywhere and
+    say nothing. What falls into parts of less than two characters on average (`k8s`, `7c9d5b6f4`, base64) has none.
     """
     if _PLAIN.fullmatch(run):
         return [_word(run)]
@@ -73,7 +74,7 @@ def take_apart(run: str) -> list[Piece]:
         return list(_pieces(steps[0], Kind.WHOLE))
     pieces = [Piece(_fold(run), Kind.WHOLE)]
     for step in steps:
-        if len(step) >= _SHORTEST_PART or _NAME.search(step):
+        if len(step) >= _SHORTEST or _NAME.search(step):
             pieces += _pieces(step, Kind.STEP)
     return pieces
 
@@ -99,9 +100,10 @@ def _pieces(step: str, kind: Kind) -> Iterator[Piece]:
 
 
 def _variants(step: str, words: list[str]) -> Iterator[Piece]:
-    """Other ways to write a step: `1.24.3` for `v1.24.3`, `email` for `e-mail`, `us` for `u.s`."""
-    if _VERSION.match(step):
-        yield Piece(_fold(step[1:]), Kind.WHOLE)
+    """Other ways to write a step: `1.24.3` and `1.24` for `v1.24.3`, `email` for `e-mail`, `us` for `u.s`."""
+    if version := _VERSION.fullmatch(step):
+        bare, release = step[len(version[1]) :], version[2]
+        yield from (Piece(_fold(text), Kind.WHOLE) for text in dict.fromkeys((bare, release)) if text != step)
     elif _WRITTEN_TOGETHER.fullmatch(step):
         yield _word("".join(words))
 
@@ -111,7 +113,7 @@ def _parts(word: str, step: str) -> list[str]:
     parts: list[str] = _CASE_PART.findall(word) if len(word) <= LONGEST else []
     if len(word) < _SHORTEST_MEAN * len(parts) or not parts:
         parts = [word]
-    return [part for part in parts if len(part) >= _SHORTEST_PART and part != step]
+    return [part for part in parts if len(part) >= (_SHORTEST_NUMBER if part.isdigit() else _SHORTEST) and part != step]
 
 
 def _without_sign(run: str) -> str:
