@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
+from citewell.errors import CitewellError
 from citewell.ingest.prepare import Prepared
 from citewell.ingest.write import BatchEmbedder, BatchWriter, Embedded, Stopped
 from citewell.model import FileReport
@@ -22,10 +23,10 @@ Reports = list[FileReport]
 
 
 class Pipeline:
-    """Takes batches in order and hands back their reports; a context manager.
+    """Takes batches in order; a context manager. `reports` holds what became of their documents, as it comes in.
 
-    Leaving it after an exception, Ctrl-C included, finishes the write that has begun and drops the rest: what is
-    stored is whole, and no thread is left behind.
+    Leaving it, Ctrl-C included, finishes the writes that are due and drops the rest: what is stored is whole, and no
+    thread is left behind.
     """
 
     def __init__(self, embedder: BatchEmbedder, writer: BatchWriter, stop: threading.Event) -> None:
@@ -35,47 +36,61 @@ class Pipeline:
         self._last_write: Future[Reports] | None = None
         self._under_way: deque[Future[Future[Reports]]] = deque()
         self._written: deque[Future[Reports]] = deque()
+        self.reports: Reports = []
 
     def __enter__(self) -> Pipeline:
         return self
 
-    def put(self, batch: Sequence[Prepared]) -> Reports:
-        """Start on a batch; waits while too many are on their way. Returns the reports that have come in since.
+    def put(self, batch: Sequence[Prepared]) -> None:
+        """Start on a batch; waits while too many are on their way.
 
         Raises:
             EmbedderUnavailable, StoreError: what ended the run; batches before it were written.
         """
         self._under_way.append(self._embedding.submit(self._embed, batch))
         while len(self._under_way) > _BATCHES_AHEAD:
-            self._written.append(self._under_way.popleft().result())
-        return self._collect(lambda write: write.done())
+            self._advance()
+        while self._written and self._written[0].done():
+            self._collect()
 
-    def finish(self) -> Reports:
+    def finish(self) -> None:
         """Wait for everything; raises as `put`."""
         while self._under_way:
-            self._written.append(self._under_way.popleft().result())
-        return self._collect(lambda _: True)
+            self._advance()
+        while self._written:
+            self._collect()
 
-    def settle(self) -> Reports:
-        """After an error: the reports of what was written all the same. Never raises for a batch that failed."""
+    def settle(self) -> None:
+        """Stop: let the writes that are due come to their end, and collect their reports; raises for none of them."""
         self._stop.set()
         self._embedding.shutdown(wait=True, cancel_futures=True)
         self._writing.shutdown(wait=True)
-        embedded = [future for future in self._under_way if _succeeded(future)]
-        writes = [*self._written, *(future.result() for future in embedded)]
-        return [report for write in writes if _succeeded(write) for report in write.result()]
+        self._written.extend(future.result() for future in self._under_way if _succeeded(future))
+        self._under_way.clear()
+        for write in self._written:
+            self.reports += write.result() if _succeeded(write) else []
+        self._written.clear()
 
-    def _collect(self, ready: Callable[[Future[Reports]], bool]) -> Reports:
-        reports: Reports = []
-        while self._written and ready(self._written[0]):
-            reports += self._written[0].result()
-            self._written.popleft()
-        return reports
+    def _advance(self) -> None:
+        try:
+            self._written.append(self._under_way.popleft().result())
+        except Stopped:
+            # Embedding stops when a write has failed; that fault is the one to tell.
+            while self._written:
+                self._collect()
+            raise
+
+    def _collect(self) -> None:
+        self.reports += self._written.popleft().result()
 
     def _embed(self, batch: Sequence[Prepared]) -> Future[Reports]:
         if self._stop.is_set():
             raise Stopped
-        done, failed = self._embedder.embed(batch)
+        try:
+            done, failed = self._embedder.embed(batch)
+        except CitewellError:
+            self._stop.set()
+            raise
         if self._last_write is not None and self._last_write.exception() is not None:
             raise Stopped
         self._last_write = self._writing.submit(self._write, done, failed)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from citewell.admission import check_category
 from citewell.errors import CitewellError, IngestError
@@ -21,6 +23,7 @@ from citewell.model import Chunk, DocumentInfo, DocumentRecord, FileReport, File
 from citewell.ports import Embedder
 
 Analyze = Callable[[str], list[str]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +159,17 @@ class Preparation:
         mark = fingerprint(data, self._facts | _facts(source), root=source.root)
         if head is not None and head.fingerprint == mark:
             return FileReport(source.doc_id, "unchanged", head.chunks)
-        text = source.read(data)
+        text = _understood(partial(source.read, data))
         if not read.has_text(text.text, text.start):
-            return (
-                Gone(source.doc_id, _no_text(text))
-                if head
-                else FileReport(source.doc_id, "no_text", detail=_no_text(text))
-            )
-        return self._new_version(source, text, mark, self._stored(source.doc_id) if head else None)
+            detail = "it is empty" if not text.text else "there is no text in it"
+            return Gone(source.doc_id, detail) if head else FileReport(source.doc_id, "no_text", detail=detail)
+        record, chunks, headings = _understood(partial(self._new_version, source, text, mark))
+        plan = diff(self._stored(source.doc_id) if head else None, record, chunks)
+        return Prepared(plan, headings, text.remarks + self._same_text(record))
 
-    def _new_version(self, source: Source, text: Text, mark: str, stored: StoredDocument | None) -> Outcome:
+    def _new_version(
+        self, source: Source, text: Text, mark: str
+    ) -> tuple[DocumentRecord, tuple[Chunk, ...], tuple[str, ...]]:
         parts = self._split(text, source.title or text.title or "", source.fallback_title)
         record = DocumentRecord(
             doc_id=source.doc_id,
@@ -179,9 +183,7 @@ class Preparation:
             content_digest=digest(text.text[text.start :]),
         )
         chunks = tuple(self._chunk(index, passage, text) for index, passage in enumerate(parts.passages))
-        plan = diff(stored, record, chunks)
-        headings = tuple(passage.heading for passage in parts.passages)
-        return Prepared(plan, headings, text.remarks + self._same_text(record))
+        return record, chunks, tuple(passage.heading for passage in parts.passages)
 
     def _split(self, text: Text, title: str, fallback_title: str) -> split.Split:
         options = self._options
@@ -243,8 +245,15 @@ def _refuse_second_root(source: Source, other: str) -> None:
         )
 
 
-def _no_text(text: Text) -> str:
-    return "it is empty" if not text.text else "there is no text in it"
+def _understood(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except CitewellError:
+        raise
+    except (
+        Exception
+    ) as error:  # the one translating edge: a parser may fail on anything, and one file must not stop all
+        raise IngestError(f"it can't be understood: {type(error).__name__}: {error}") from error
 
 
 def _locator(passage: split.Passage, text: Text) -> Locator:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from citewell.admission import check_category, check_labels
 from citewell.errors import CitewellError, InvalidRequest
+from citewell.identity import normalize_id
 from citewell.ingest import split
 from citewell.ingest.fingerprint import root_of
 from citewell.ingest.pipeline import Pipeline
@@ -150,7 +151,9 @@ def _leaving(found: Found, heads: Mapping[str, DocumentInfo]) -> tuple[str, ...]
     return tuple(
         doc_id
         for doc_id, head in heads.items()
-        if doc_id not in there and doc_id.startswith(found.prefix) and root_of(head.fingerprint) in roots
+        if doc_id not in there
+        and root_of(head.fingerprint) in roots
+        and doc_id == normalize_id(f"{found.prefix}{head.source}")
     )
 
 
@@ -172,7 +175,7 @@ class _Run:
         self._pipeline = Pipeline(
             BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop
         )
-        self._reports: list[FileReport] = []
+        self._reports = self._pipeline.reports
         self._embedded = 0
 
     def _count(self, chunks: int) -> None:
@@ -192,11 +195,12 @@ class _Run:
                 for doc_id in self._take(sources):
                     if progress:
                         progress(Progress(len(self._reports), total, self._embedded, doc_id))
-                self._reports += self._pipeline.finish()
+                self._pipeline.finish()
+                self._delete(self._leaving, "its file is gone")
+                self._compact()
             except CitewellError as error:
+                self._pipeline.settle()
                 raise self._ended(error) from error
-        self._delete(self._leaving, "its file is gone")
-        self._compact()
         if progress:
             progress(Progress(len(self._reports), total, self._embedded))
         files = sorted([*refused, *self._reports], key=lambda file: (file.doc_id, file.status, file.detail))
@@ -214,27 +218,30 @@ class _Run:
             else:
                 self._reports.append(outcome)
             if batch.is_due():
-                self._reports += self._pipeline.put(batch.take())
+                self._pipeline.put(batch.take())
             yield outcome.doc_id
         if batch:
-            self._reports += self._pipeline.put(batch.take())
+            self._pipeline.put(batch.take())
 
     def _delete(self, doc_ids: Sequence[str], detail: str) -> None:
         if doc_ids:
             self._store.delete(doc_ids)
             self._reports += [FileReport(doc_id, "deleted", detail=detail) for doc_id in doc_ids]
 
+    def _changed(self) -> int:
+        return sum(file.status in ("added", "updated", "deleted") for file in self._reports)
+
     def _compact(self) -> None:
         compact = getattr(self._store, "compact", None)
-        if callable(compact) and any(file.status in ("added", "updated", "deleted") for file in self._reports):
+        if callable(compact) and self._changed():
             compact()
 
     def _ended(self, error: CitewellError) -> CitewellError:
         """The same error, saying how far the run came."""
-        self._reports += self._pipeline.settle()
-        stored = sum(file.status in ("added", "updated", "deleted") for file in self._reports)
-        done = f"{error.message}; {stored} documents were brought up to date before, and stay"
-        return type(error)(done, way_out=f"{error.way_out} The next run goes on from there.".strip())
+        changed = self._changed()
+        done = "1 document was" if changed == 1 else f"{changed} documents were"
+        message = f"{error.message}; {done} brought up to date before"
+        return type(error)(message, way_out=f"{error.way_out} The next run goes on from there.".strip())
 
 
 class _Batch:

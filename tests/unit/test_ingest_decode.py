@@ -1,0 +1,119 @@
+"""Bytes become clean text or are refused by name (INGEST-2)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.errors import IngestError
+from citewell.ingest.decode import clean, decode
+
+CHINESE = "数据库连接池耗尽时先扩容再重启网关"
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "gbk", "gb2312", "gb18030"])
+def test_one_chinese_sentence_reads_the_same_in_every_encoding(encoding: str) -> None:
+    """Trial I114; `utf-16` and `utf-32` write a byte order mark of their own."""
+    assert decode(CHINESE.encode(encoding)).text == CHINESE
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize(("mark", "encoding"), [(b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")])
+def test_utf_16_is_told_by_its_mark(mark: bytes, encoding: str) -> None:
+    """Trial I114."""
+    assert decode(mark + CHINESE.encode(encoding)).text == CHINESE
+    assert decode(mark + CHINESE.encode(encoding)).encoding == encoding
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_told_by_its_zero_bytes(encoding: str) -> None:
+    assert decode("requests==2.31\r\nnumpy==1.26\r\n".encode(encoding)).text == "requests==2.31\nnumpy==1.26\n"
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("網關重啟之前先檢查資料庫連接池是否已經耗盡", "big5"),
+        ("データベースの接続プールが枯渇したときは、まず拡張してください", "shift_jis"),
+        ("データベースの接続プールが枯渇したときは、まず拡張してください", "euc_jp"),
+        ("데이터베이스 연결 풀이 고갈되면 먼저 확장하세요", "euc_kr"),
+        ("Перед перезапуском шлюза проверьте базу данных и очередь сообщений", "cp1251"),
+        ("Après la panne, les serveurs ont été redémarrés à l'aide de la procédure prévue", "cp1252"),
+    ],
+)
+def test_other_encodings_are_told_by_what_they_read_like(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "a PDF file, not text"),
+        (b"PK\x03\x04rest", "a ZIP archive"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (bytes(range(256)), "it is binary"),
+        (b"plain \x01\x02\x03\x04\x05\x06 ascii", "it is binary"),
+        (b"\xff\xfe\x00", "begins with the mark ff fe of utf-16-le but is not valid"),
+        (b"\xef\xbb\xbf\xff\xff", "is not valid utf-8"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_the_reason(data: bytes, cause: str) -> None:
+    with pytest.raises(IngestError, match=cause):
+        decode(data)
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_random_bytes_are_refused() -> None:
+    """Trial I114."""
+    chance = random.Random(7)
+    accepted = 0
+    for _ in range(200):
+        try:
+            decode(chance.randbytes(400))
+            accepted += 1
+        except IngestError:
+            pass
+    assert accepted == 0
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_line_ends_nul_surrogates_and_the_mark_are_cleaned_and_nothing_else() -> None:
+    assert clean("\ufeffa\r\nb\rc\x00d\ud800e\ufffdf\x0b\u200b") == "a\nb\ncd\ufffde\ufffdf\x0b\u200b"
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_a_stray_nul_in_utf_8_is_cleaned_away() -> None:
+    assert decode(b"one two three four five six \x00 seven").text == "one two three four five six  seven"
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_the_encoding_is_told() -> None:
+    assert [decode(CHINESE.encode(name)).encoding for name in ("utf-8", "gbk", "utf-16")] == [
+        "utf-8",
+        "gb18030",
+        "utf-16-le",
+    ]
+
+
+@pytest.mark.requirement("INGEST-2")
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_utf_8_text_without_control_characters_comes_back_as_it_is(text: str) -> None:
+    assert decode(text.encode("utf-8")).text == text.removeprefix("\ufeff")
+
+
+@pytest.mark.requirement("INGEST-2")
+@given(st.binary(max_size=200))
+def test_whatever_comes_in_is_clean_text_or_an_ingest_error(data: bytes) -> None:
+    try:
+        text = decode(data).text
+    except IngestError:
+        return
+    assert not {"\r", "\x00"} & set(text)
+    text.encode("utf-8")

@@ -1,0 +1,171 @@
+"""Paths become files with document ids: sorted, visible, inside the folder (spec section 0, INGEST-6)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from citewell.errors import InvalidRequest
+from citewell.ingest.walk import Found, walk
+
+
+def write(root: Path, *names: str) -> Path:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"text of {name}", encoding="utf-8")
+    return root
+
+
+def found(*paths: Path, prefix: str = "") -> Found:
+    return walk(list(paths), prefix=prefix, suffixes={".md", ".txt"})
+
+
+def ids(*paths: Path, prefix: str = "") -> list[str]:
+    return [file.doc_id for file in found(*paths, prefix=prefix).files]
+
+
+def refusals(*paths: Path, prefix: str = "") -> list[tuple[str, str]]:
+    return [(report.doc_id, report.status) for report in found(*paths, prefix=prefix).refused]
+
+
+@pytest.mark.requirement("INGEST-1", "INGEST-6")
+def test_document_ids_are_paths_relative_to_the_folder_with_slashes_and_sorted(tmp_path: Path) -> None:
+    write(tmp_path, "b.md", "a/z.md", "a/b/c.TXT", "Zed.md")
+    assert ids(tmp_path) == ["Zed.md", "a/b/c.TXT", "a/z.md", "b.md"]
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_single_file_is_named_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path, "a/z.md")
+    assert ids(tmp_path / "a" / "z.md") == ["z.md"]
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize(
+    ("prefix", "doc_id"), [("wiki", "wiki/a.md"), ("wiki/", "wiki/a.md"), ("kb:", "kb:a.md"), ("", "a.md")]
+)
+def test_a_prefix_stands_before_every_id_and_a_slash_between_two_words(
+    tmp_path: Path, prefix: str, doc_id: str
+) -> None:
+    write(tmp_path, "a.md")
+    assert ids(tmp_path, prefix=prefix) == [doc_id]
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_hidden_files_and_folders_are_passed_over_in_silence(tmp_path: Path) -> None:
+    write(tmp_path, ".hidden.md", ".git/a.md", "a.md")
+    assert (ids(tmp_path), refusals(tmp_path)) == (["a.md"], [])
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_hidden_file_named_by_the_caller_is_taken(tmp_path: Path) -> None:
+    write(tmp_path, ".hidden.md")
+    assert ids(tmp_path / ".hidden.md") == [".hidden.md"]
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_unknown_suffixes_are_skipped_by_name(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.docx", "Makefile")
+    report = found(tmp_path).refused
+    assert [(each.doc_id, each.status) for each in report] == [("Makefile", "skipped"), ("b.docx", "skipped")]
+    assert report[1].detail == "files ending in '.docx' can't be read; known are .md, .txt"
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_missing_path_is_refused_by_name_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match=r"no file or folder '.*nowhere'"):
+        found(write(tmp_path, "a.md"), tmp_path / "nowhere")
+    with pytest.raises(InvalidRequest, match="nothing to ingest"):
+        found()
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_the_same_id_from_two_folders_is_refused_by_name_unless_a_prefix_sets_it_apart(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "one", "a.md", "b.md"), write(tmp_path / "two", "a.md")
+    both = found(one, two)
+    assert [file.doc_id for file in both.files] == ["a.md", "b.md"]
+    assert both.files[0].path == one / "a.md"
+    assert [(each.doc_id, each.status) for each in both.refused] == [("a.md", "failed")]
+    assert str(two / "a.md") in both.refused[0].detail
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_file_named_twice_is_taken_once(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    assert (ids(tmp_path, tmp_path / "a.md", tmp_path), refusals(tmp_path, tmp_path / "a.md")) == (["a.md"], [])
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_links_in_a_circle_end(tmp_path: Path) -> None:
+    write(tmp_path, "a/b.md")
+    (tmp_path / "a" / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert ids(tmp_path) == ["a/b.md"]
+
+
+@pytest.mark.requirement("INGEST-6", "SAFE-1")
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    secret = write(tmp_path / "private", "key.md")
+    docs = write(tmp_path / "docs", "a.md")
+    (docs / "key.md").symlink_to(secret / "key.md")
+    (docs / "all").symlink_to(secret, target_is_directory=True)
+    assert ids(docs) == ["a.md"]
+    assert refusals(docs) == [("all", "skipped"), ("key.md", "skipped")]
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_link_within_the_folder_is_a_document_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / "b.md").symlink_to(tmp_path / "a.md")
+    assert ids(tmp_path) == ["a.md", "b.md"]
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_links_to_nowhere_and_pipes_are_skipped_by_name(tmp_path: Path) -> None:
+    (tmp_path / "lost.md").symlink_to(tmp_path / "nowhere.md")
+    os.mkfifo(tmp_path / "pipe.md")
+    assert refusals(tmp_path) == [("lost.md", "skipped"), ("pipe.md", "skipped")]
+
+
+@pytest.mark.requirement("INGEST-6", "ID-8")
+def test_names_that_can_be_no_document_id_fail_by_name(tmp_path: Path) -> None:
+    write(tmp_path, "vector:7.md", "good.md")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.md")).write_text("x", encoding="utf-8")
+    assert ids(tmp_path) == ["good.md"]
+    assert refusals(tmp_path) == [("bad\\udcff.md", "failed"), ("vector:7.md", "failed")]
+
+
+@pytest.mark.requirement("INGEST-6", "ID-7")
+def test_names_that_normalise_alike_are_one_id(tmp_path: Path) -> None:
+    write(tmp_path, "e\u0301.md", "\u00e9.md")
+    assert ids(tmp_path) == ["\u00e9.md"]
+    assert refusals(tmp_path) == [("\u00e9.md", "failed")]
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-6")
+def test_a_folder_that_cannot_be_read_is_told_and_the_root_is_not_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.md", "locked/b.md")
+    real = os.scandir
+
+    def scandir(path: Path) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    done = found(tmp_path)
+    assert [file.doc_id for file in done.files] == ["a.md"]
+    assert [(each.doc_id, each.status, each.detail) for each in done.refused] == [
+        ("locked", "failed", "the folder can't be read: Permission denied")
+    ]
+    assert [root.whole for root in done.roots] == [False]
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_only_a_folder_is_a_whole_root(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    assert [root.whole for root in found(tmp_path, tmp_path / "a.md").roots] == [True, False]
