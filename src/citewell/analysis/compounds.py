@@ -2,7 +2,7 @@ r"""Takes a run apart: `fetchTableRow`, `max_conn`, `CVE-2031-0042`, `kube-syste
 
     run     kube-system/etcd-0        what stands between spaces
     step    kube-system, etcd-0       what stands between / \ : @
-    part    kube, system, etcd, 0     what stands between - . _ ' and at changes of case
+    part    kube, system, etcd        what stands between - . _ ' and at changes of case
 
 It works on one run at a time, in its original case, and knows nothing of stems, stop words or how runs are found.
 """
