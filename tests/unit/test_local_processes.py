@@ -61,6 +61,12 @@ def line_of(started: subprocess.Popen[str]) -> str:
     return started.stdout.readline().strip()
 
 
+def say(started: subprocess.Popen[str], line: str) -> None:
+    assert started.stdin is not None
+    started.stdin.write(f"{line}\n")
+    started.stdin.flush()
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     LocalStore.open(tmp_path / "store").close()
@@ -98,7 +104,7 @@ def test_a_reader_beside_a_writing_process_sees_whole_versions_and_every_acknowl
 
 @pytest.mark.requirement("INGEST-7", "ENGINE-1")
 def test_after_a_kill_at_any_moment_the_store_opens_whole_and_loses_nothing_acknowledged(path: Path) -> None:
-    chance = random.Random(7)  # noqa: S311 - fixed moments, no secret
+    chance = random.Random(7)
     acknowledged = -1
     for _ in range(6):
         with process(WRITER, path, acknowledged + 1, acknowledged + 50) as writer:
@@ -137,9 +143,10 @@ def test_a_second_writer_goes_on_as_soon_as_the_first_lets_go(path: Path) -> Non
     store = LocalStore.open(path, lock_timeout_s=30)
     with process(HOLDER, path) as holder:
         assert line_of(holder) == "held"
-        assert holder.stdin is not None
-        threading.Timer(0.2, lambda: holder.communicate("go\n")).start()
+        release = threading.Timer(0.2, say, (holder, "go"))
+        release.start()
         write(store, change("a.md", ["shared"]))
+        release.join()
     assert look(store, "shared").everywhere == [key("a.md")]
     store.close()
 
@@ -225,8 +232,11 @@ def test_a_forked_child_reads_and_writes_beside_its_parent(path: Path) -> None:
     put(store, "a.md", ["shared"])
     assert look(store, "shared").everywhere == [key("a.md")]
 
+    parents = store._core()
+
     def child() -> None:
         assert look(store, "shared").everywhere == [key("a.md")]
+        assert store._core() is not parents  # its connections are the parent's and must not be used here
         put(store, "b.md", ["shared"])
         assert look(store, "shared").everywhere == [key("a.md"), key("b.md")]
         store.close()
