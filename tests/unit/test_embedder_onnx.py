@@ -26,7 +26,7 @@ def test_it_says_who_it_is_without_its_model() -> None:
     assert isinstance(embedder, Embedder)
     identity = embedder_identity(embedder)
     assert (identity.name, identity.dimensions, identity.prefixes) == ("use-multilingual", 512, ("", ""))
-    assert identity.fingerprint == USE_MULTILINGUAL.sha256
+    assert identity.fingerprint.startswith(USE_MULTILINGUAL.sha256)
 
 
 @pytest.mark.requirement("ENGINE-4")
