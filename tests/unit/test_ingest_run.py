@@ -381,7 +381,7 @@ def test_what_a_document_says_of_itself_wins_over_its_front_matter(room: Room) -
         Document("a", "Given twice."),
         "no document",
     ],
-    ids=repr,
+    ids=range(12),
 )
 def test_a_document_that_cannot_be_used_fails_by_name_and_the_others_go_on(room: Room, bad: Document) -> None:
     """Trial I105."""

@@ -1,7 +1,7 @@
-"""Headings and passages -> one checked vector per chunk; the door between ingestion and any embedder.
+"""Subjects and passages -> one checked vector per chunk; the door between ingestion and any embedder.
 
-A chunk's vector is the direction of `embed(passage) + 0.5 * embed(heading line)`: what stands above a passage says what
-it is about, and put before the text it drowns in a long one. Measured in `citewell.ingest.split.context`.
+A chunk's vector is the direction of `embed(passage) + 0.5 * embed(subject)`: the document's title says what a passage
+is about, and put before the text it drowns in a long one. Measured in `citewell.ingest.split.context`.
 Knows no document and no store.
 """
 
@@ -17,25 +17,25 @@ from citewell.errors import CitewellError, EmbedderError
 from citewell.ingest.fingerprint import digest
 from citewell.ports import Embedder
 
-HEADING_WEIGHT = 0.5
+SUBJECT_WEIGHT = 0.5
 _REMEMBERED = 4_096
 _UNIT_TOLERANCE = 1e-3
 
 Input = tuple[str, str]
-"""The heading line, which may be empty, and the passage."""
+"""The subject, which may be empty, and the passage."""
 
 
-def embedding_digest(heading: str, text: str) -> str:
+def embedding_digest(subject: str, text: str) -> str:
     """SHA-256 hex of what a chunk's vector is made from; equal digests mean equal vectors."""
-    return digest(f"{HEADING_WEIGHT}\x1f{heading}\x1f{text}")
+    return digest(f"{SUBJECT_WEIGHT}\x1f{subject}\x1f{text}")
 
 
 class ChunkEmbedder:
-    """An embedder with the heading vectors that it made lately; used by one thread at a time."""
+    """An embedder with the subject vectors that it made lately; used by one thread at a time."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._headings: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._subjects: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 
     def embed(self, inputs: Sequence[Input]) -> list[NDArray[np.float32]]:
         """One float32 vector [dimensions] of unit length per input, in their order; at most one call of the embedder.
@@ -46,21 +46,21 @@ class ChunkEmbedder:
         """
         if not inputs:
             return []
-        headings = dict.fromkeys(heading for heading, _ in inputs if heading)
-        missing = [heading for heading in headings if heading not in self._headings]
+        subjects = dict.fromkeys(subject for subject, _ in inputs if subject)
+        missing = [subject for subject in subjects if subject not in self._subjects]
         vectors = self._call([*missing, *(text for _, text in inputs)])
-        known = {heading: self._headings[heading] for heading in headings if heading in self._headings}
+        known = {subject: self._subjects[subject] for subject in subjects if subject in self._subjects}
         known |= dict(zip(missing, vectors, strict=False))
         self._remember(known)
         passages = vectors[len(missing) :]
-        return [_together(passage, known.get(heading)) for passage, (heading, _) in zip(passages, inputs, strict=True)]
+        return [_together(passage, known.get(subject)) for passage, (subject, _) in zip(passages, inputs, strict=True)]
 
-    def _remember(self, headings: dict[str, NDArray[np.float32]]) -> None:
-        for heading, vector in headings.items():
-            self._headings[heading] = vector
-            self._headings.move_to_end(heading)
-        while len(self._headings) > _REMEMBERED:
-            self._headings.popitem(last=False)
+    def _remember(self, subjects: dict[str, NDArray[np.float32]]) -> None:
+        for subject, vector in subjects.items():
+            self._subjects[subject] = vector
+            self._subjects.move_to_end(subject)
+        while len(self._subjects) > _REMEMBERED:
+            self._subjects.popitem(last=False)
 
     def _call(self, texts: Sequence[str]) -> NDArray[np.float32]:
         try:
@@ -88,10 +88,10 @@ def _checked(vectors: object, count: int, embedder: Embedder) -> NDArray[np.floa
     return scaled.astype(np.float32)
 
 
-def _together(passage: NDArray[np.float32], heading: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    if heading is None:
+def _together(passage: NDArray[np.float32], subject: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    if subject is None:
         return passage
-    total = passage.astype(np.float64) + HEADING_WEIGHT * heading.astype(np.float64)
+    total = passage.astype(np.float64) + SUBJECT_WEIGHT * subject.astype(np.float64)
     # The weight is below 1, so that the sum of two unit vectors is never zero.
     unit: NDArray[np.float32] = (total / np.sqrt(np.square(total).sum())).astype(np.float32)
     return unit

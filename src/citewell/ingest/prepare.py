@@ -77,12 +77,12 @@ class Prepared:
 
     Attributes:
         plan: against the stored version.
-        headings: the heading line of each chunk.
+        subjects: what is embedded beside each chunk.
         remarks: for the report.
     """
 
     plan: Plan
-    headings: tuple[str, ...]
+    subjects: tuple[str, ...]
     remarks: tuple[str, ...]
 
     @property
@@ -93,7 +93,7 @@ class Prepared:
     @property
     def inputs(self) -> list[Input]:
         """What is to be embedded, in the order of `plan.fresh`."""
-        return [(self.headings[index], self.plan.chunks[index].text) for index in self.plan.fresh]
+        return [(self.subjects[index], self.plan.chunks[index].text) for index in self.plan.fresh]
 
     def planned_anew(self, stored: StoredDocument | None) -> Prepared:
         """The same version against what is stored by now."""
@@ -163,9 +163,9 @@ class Preparation:
         if not read.has_text(text.text, text.start):
             detail = "it is empty" if not text.text else "there is no text in it"
             return Gone(source.doc_id, detail) if head else FileReport(source.doc_id, "no_text", detail=detail)
-        record, chunks, headings = _understood(partial(self._new_version, source, text, mark))
+        record, chunks, subjects = _understood(partial(self._new_version, source, text, mark))
         plan = diff(self._stored(source.doc_id) if head else None, record, chunks)
-        return Prepared(plan, headings, text.remarks + self._same_text(record))
+        return Prepared(plan, subjects, text.remarks + self._same_text(record))
 
     def _new_version(
         self, source: Source, text: Text, mark: str
@@ -183,7 +183,7 @@ class Preparation:
             content_digest=digest(text.text[text.start :]),
         )
         chunks = tuple(self._chunk(index, passage, text) for index, passage in enumerate(parts.passages))
-        return record, chunks, tuple(passage.heading for passage in parts.passages)
+        return record, chunks, tuple(passage.subject for passage in parts.passages)
 
     def _split(self, text: Text, title: str, fallback_title: str) -> split.Split:
         options = self._options
@@ -209,7 +209,7 @@ class Preparation:
             span=passage.span,
             locator=_locator(passage, text),
             digest=digest(passage.text),
-            context_digest=embedding_digest(passage.heading, passage.text),
+            context_digest=embedding_digest(passage.subject, passage.text),
             terms=tuple(self._options.analyze(split.context_text(passage.heading, passage.text))),
         )
 

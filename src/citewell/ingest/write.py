@@ -135,7 +135,7 @@ class BatchWriter:
         known = dict(zip((chunk.context_digest for chunk in _fresh(each.prepared)), each.vectors, strict=True))
         try:
             missing = [chunk for chunk in _fresh(prepared) if chunk.context_digest not in known]
-            made = self._embedder.embed([(prepared.headings[chunk.chunk_index], chunk.text) for chunk in missing])
+            made = self._embedder.embed([(prepared.subjects[chunk.chunk_index], chunk.text) for chunk in missing])
             known |= dict(zip((chunk.context_digest for chunk in missing), made, strict=True))
             self._store.apply([prepared.plan.change([known[chunk.context_digest] for chunk in _fresh(prepared)])])
         except _ENDS_THE_RUN:

@@ -48,7 +48,8 @@ class Passage:
         breadcrumb: headings in force where it starts, its own first line included, joined by " > ".
         span: start and end (exclusive) in characters of the whole text.
         line: of its start, counted from 1 in the whole text.
-        heading: title and headings as one line, which is embedded beside the passage and analysed before it.
+        heading: title and headings as one line, which is analysed before the passage.
+        subject: the title, or the outermost heading where there is none; it is embedded beside the passage.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Passage:
     span: tuple[int, int]
     line: int
     heading: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,9 @@ class _Splitter:
     def _passage(self, part: Part) -> Passage:
         breadcrumb = BREADCRUMB.join(self._outline.path_at(part.start))
         line = bisect_right(self._lines, part.start) + 1
-        return Passage(part.shown, breadcrumb, (part.start, part.end), line, self._heading(breadcrumb))
+        outermost = "" if self._title.strip() else breadcrumb.partition(BREADCRUMB)[0]
+        span = (part.start, part.end)
+        return Passage(part.shown, breadcrumb, span, line, self._heading(breadcrumb), self._heading(outermost))
 
     def _heading(self, breadcrumb: str) -> str:
         if breadcrumb not in self._headings:
