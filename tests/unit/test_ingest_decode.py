@@ -42,6 +42,7 @@ def test_utf_16_without_a_mark_is_told_by_its_zero_bytes(encoding: str) -> None:
         ("網關重啟之前先檢查資料庫連接池是否已經耗盡", "big5"),
         ("データベースの接続プールが枯渇したときは、まず拡張してください", "shift_jis"),
         ("データベースの接続プールが枯渇したときは、まず拡張してください", "euc_jp"),
+        ("接続上限値到達時再起動手順書をまず確認", "euc_jp"),
         ("데이터베이스 연결 풀이 고갈되면 먼저 확장하세요", "euc_kr"),
         ("Перед перезапуском шлюза проверьте базу данных и очередь сообщений", "cp1251"),
         ("Après la panne, les serveurs ont été redémarrés à l'aide de la procédure prévue", "cp1252"),

@@ -100,11 +100,11 @@ def test_an_embedder_that_is_gone_ends_the_run_and_what_was_stored_stays(room: R
 @pytest.mark.requirement("INGEST-7")
 @pytest.mark.parametrize("kind", [StoreLocked, StoreUnreachable])
 def test_a_store_that_cannot_be_written_ends_the_run_with_its_own_error(room: Room, kind: type[StoreError]) -> None:
-    def fail_from_the_second_batch_on(changes: Sequence[DocumentChange]) -> None:
-        if changes[0].document.doc_id != "a.md":
+    def fail_once(changes: Sequence[DocumentChange]) -> None:
+        if changes[0].document.doc_id == "b.md":
             raise kind("no space left")
 
-    room.store = HookedStore(fail_from_the_second_batch_on)
+    room.store = HookedStore(fail_once)
     room.write(**{name: sections(300) for name in "abcdef"})
     with pytest.raises(kind, match="no space left; 1 document was brought up to date before"):
         room.ingest()
@@ -227,6 +227,32 @@ def test_ctrl_c_while_embedding_leaves_whole_documents_and_no_thread(room: Room)
     held = {doc_id: len(room.chunks(doc_id)) for doc_id in room.infos()}
     assert "a" in held
     assert all(held[doc_id] == room.infos()[doc_id].chunks or held[doc_id] == 200 for doc_id in held)
+
+
+@pytest.mark.requirement("INGEST-7")
+def test_ctrl_c_ends_a_long_document_between_two_calls_of_the_embedder(room: Room) -> None:
+    """1,200 chunks are five calls; the interrupt comes during the first."""
+    embedding, interrupted = threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    class Counting(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            calls.append(len(texts))
+            embedding.set()
+            assert interrupted.wait(10)
+            return super().embed_passages(texts)
+
+    def documents() -> Iterator[Document]:
+        yield Document("a", sections(1_200))
+        assert embedding.wait(10)
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    room.embedder = Counting()
+    with pytest.raises(KeyboardInterrupt):
+        room.ingestion.documents(documents())
+    assert len(calls) < 4
+    assert room.infos() == {}
 
 
 @pytest.mark.requirement("INGEST-7")

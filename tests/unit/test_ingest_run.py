@@ -112,6 +112,16 @@ def test_equal_files_are_two_documents_and_it_is_said(room: Room) -> None:
 
 
 @pytest.mark.requirement("INGEST-6")
+def test_a_text_that_another_document_had_before_is_not_called_the_same(room: Room) -> None:
+    room.write(a="The old text.")
+    room.ingest()
+    room.write(a="A new text.", b="The old text.")
+    assert [file.detail for file in room.ingest().files] == ["", ""]
+    (room.folder / "b.md").rename(room.folder / "c.md")
+    assert [file.detail for file in room.ingest(prune=True).files] == ["", "its file is gone", ""]
+
+
+@pytest.mark.requirement("INGEST-6")
 def test_what_was_not_kept_is_not_called_stored(room: Room) -> None:
     """Trial I102."""
     room.store = ForgetfulStore()
@@ -221,6 +231,14 @@ def test_changed_scope_and_category_take_effect_without_embedding(room: Room) ->
     assert (room.infos()["a.md"].scope, room.infos()["a.md"].category) == (("y",), "hr")
     room.ingest()
     assert (room.infos()["a.md"].scope, room.infos()["a.md"].category) == (None, None)
+
+
+@pytest.mark.requirement("INGEST-5", "SAFE-3")
+def test_a_changed_scope_alone_takes_effect(room: Room) -> None:
+    room.write(a="Text of a.")
+    for scope in (["x"], ["y"], None):
+        room.ingest(scope=scope)
+        assert room.infos()["a.md"].scope == (tuple(scope) if scope else None)
 
 
 @pytest.mark.requirement("INGEST-5")

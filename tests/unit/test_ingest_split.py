@@ -7,8 +7,10 @@ import time
 import pytest
 
 from citewell.ingest.split import Passage, Split, split
+from citewell.ingest.split.borders import inner_borders
 from citewell.ingest.split.bounds import token_bound
 from citewell.ingest.split.context import context_text, heading_line
+from citewell.ingest.split.outline import outline_text
 
 MANY = 1_000_000
 ZH = "数据库连接池耗尽时先扩容再重启网关"
@@ -102,7 +104,32 @@ def test_tiny_sections_are_joined_with_neighbours_under_the_same_heading_only() 
 
 
 @pytest.mark.requirement("INGEST-4")
-def test_a_heading_without_text_goes_with_what_follows() -> None:
+def test_sections_that_are_not_tiny_stay_apart_although_they_would_fit_together() -> None:
+    found = passages(f"# A\n\n{sentence(150)}\n\n## B\n\n{sentence(80)}\n\n## C\n\n{sentence(80)}\n")
+    assert [passage.breadcrumb for passage in found] == ["A", "A > B", "A > C"]
+
+
+@pytest.mark.requirement("INGEST-4")
+@pytest.mark.parametrize("line", ["> # Quoted", "- # In a list", "1. - ## Deep in a list"])
+def test_a_heading_inside_a_quote_or_a_list_opens_no_section(line: str) -> None:
+    assert split(f"# Real\n\n{line}\n\nText.\n", max_tokens=MANY).headings == ("Real",)
+
+
+@pytest.mark.requirement("INGEST-4")
+def test_a_line_that_introduces_a_fence_stays_with_it() -> None:
+    before, intro, fence = "w" * 480, "Then run these:", "```\n" + "echo a\n" * 70 + "```"
+    assert texts(f"{before}\n\n{intro}\n\n{fence}\n", target=600) == [before, f"{intro}\n\n{fence}"]
+
+
+@pytest.mark.requirement("INGEST-4")
+@pytest.mark.parametrize("lead", ["# A\n\n", "# A\n\n<!-- overview -->\n\n", "<!-- overview -->\n\n"])
+def test_a_heading_without_text_and_a_few_words_go_with_what_follows_however_long(lead: str) -> None:
+    found = texts(f"{lead}## B\n\n{sentence(20)}{sentence(400)}\n")
+    assert found[0].startswith(f"{lead}## B\n\nword")
+
+
+@pytest.mark.requirement("INGEST-4")
+def test_a_heading_without_text_goes_with_the_next_section_only() -> None:
     long = sentence(150)
     found = passages(f"# A\n\n## B\n\n{long}\n\n## C\n\n{long}\n")
     assert [passage.text.split("\n\n")[0] for passage in found] == ["# A", "## C"]
@@ -149,6 +176,14 @@ def test_an_unclosed_fence_is_closed_in_every_passage() -> None:
 
 
 @pytest.mark.requirement("INGEST-4")
+@pytest.mark.parametrize("blank", ["\n", "   \n", "\n\n\t\n"])
+def test_blank_lines_before_a_closing_mark_do_not_leave_it_alone(blank: str) -> None:
+    found = texts("```\n" + "echo one line of it\n" * 200 + blank * 20 + "```\n\n" + sentence(150))
+    assert [text.count("```") % 2 for text in found] == [0] * len(found)
+    assert not any(text.startswith("```\n```") or text == "```" for text in found)
+
+
+@pytest.mark.requirement("INGEST-4")
 def test_a_long_table_repeats_its_header_row_in_every_part() -> None:
     """Trial I110: 80 rows."""
     header = "| alert | meaning |\n| ----- | :-----: |"
@@ -186,6 +221,14 @@ def test_a_long_paragraph_is_cut_between_sentences_not_after_abbreviations() -> 
     found = texts(" ".join(["Use a tool, e.g. the one at hand, whenever it is said to help."] * 60))
     assert len(found) > 3
     assert all(text.startswith("Use a tool") and text.endswith("to help.") for text in found)
+
+
+@pytest.mark.requirement("INGEST-4")
+def test_sentences_end_before_capitals_and_after_chinese_full_stops_but_not_within_abbreviations() -> None:
+    text = 'See e.g. this. "It works!" Version 1.5 is out. 先扩容。再重启！？”完成'
+    (block,) = outline_text(text).blocks
+    places = [place for place, _ in inner_borders(block, text, 0, len(text))]
+    assert [text[place:].split(" ")[0][:3] for place in places] == ['"It', "Ver", "先扩容", "再重启", "完成"]
 
 
 @pytest.mark.requirement("INGEST-4")

@@ -37,15 +37,14 @@ def _try(data: bytes, encoding: str) -> str | None:
 
 
 def _reads_as_chinese(characters: list[str]) -> bool:
-    """Mostly common characters; hardly any kana (else Japanese in EUC), not only early ones (else Korean in EUC)."""
+    """Mostly common characters (kana are none: Japanese in EUC), and not only early ones (Korean in EUC)."""
     han = [character for character in characters if "\u4e00" <= character <= "\u9fff"]
-    kana = sum("\u3041" <= character <= "\u30ff" for character in characters)
     rows = [_row(character, "gb2312") for character in han]
     common = sum(
         0x30 <= row <= 0x57 or 0x24 <= _row(character, "big5") <= 0x46 for character, row in zip(han, rows, strict=True)
     )
     letters = sum(character not in _PUNCTUATION for character in characters)
-    if not han or 10 * len(han) < 8 * letters or 10 * kana > len(characters) or 10 * common < 8 * len(han):
+    if not han or 10 * len(han) < 8 * letters or 10 * common < 8 * len(han):
         return False
     return len(han) < 8 or any(row > 0x48 for row in rows)
 
@@ -64,7 +63,7 @@ def _reads_as_traditional_chinese(characters: list[str]) -> bool:
 def _reads_as_japanese(characters: list[str]) -> bool:
     kana = sum("\u3041" <= character <= "\u30ff" for character in characters)
     known = sum("\u3000" <= character <= "\u30ff" or "\u4e00" <= character <= "\u9fff" for character in characters)
-    return 10 * kana >= 2 * len(characters) > 0 and 10 * known >= 9 * len(characters)
+    return 10 * kana >= len(characters) > 0 and 10 * known >= 9 * len(characters)
 
 
 def _reads_as_korean(characters: list[str]) -> bool:

@@ -147,7 +147,7 @@ def _checked_prefix(prefix: object) -> str:
 def _leaving(found: Found, heads: Mapping[str, DocumentInfo]) -> tuple[str, ...]:
     """Stored documents that came from a wholly walked root under this prefix and whose file is not there any more."""
     roots = {root.path for root in found.roots if root.whole}
-    there = {file.doc_id for file in found.files} | {each.doc_id for each in found.refused if each.status == "failed"}
+    there = {file.doc_id for file in found.files}
     return tuple(
         doc_id
         for doc_id, head in heads.items()

@@ -116,12 +116,20 @@ def _take_folder(state: _Walk, top: Path) -> None:
             continue
         seen.add(real)
         for entry in _entries(state, folder, top):
-            if not _is_inside(entry, top):
-                _refuse(state, entry, top, "skipped", "the link leads out of the folder; ingest its target on its own")
-            elif entry.is_dir():
-                waiting.append(entry)
-            else:
-                _take_file(state, entry, top)
+            try:
+                _take_entry(state, entry, top, waiting)
+            except OSError as error:
+                state.faults += 1
+                _refuse(state, entry, top, "failed", f"it can't be looked at: {error.strerror or error}")
+
+
+def _take_entry(state: _Walk, entry: Path, top: Path, waiting: list[Path]) -> None:
+    if not _is_inside(entry, top):
+        _refuse(state, entry, top, "skipped", "the link leads out of the folder; ingest its target on its own")
+    elif entry.is_dir():
+        waiting.append(entry)
+    else:
+        _take_file(state, entry, top)
 
 
 def _entries(state: _Walk, folder: Path, top: Path) -> Iterable[Path]:

@@ -17,7 +17,8 @@ _BLANK = re.compile(r"\s*")
 _AFTER_HEADING = -1.0
 _FILL = 1.2
 _OVER = 3.0
-_THIN = 0.3
+_CRUMB = 0.3
+_GOOD_ENOUGH = 0.5
 _LENIENCE = 0.15
 
 
@@ -116,12 +117,12 @@ class _Places:
         room = self._maximum - len(opening_at(self._outline, start, self._maximum))
         parts = max(1, math.ceil((self._end - start) / self._target - _LENIENCE))
         goal = (self._end - start) / parts
-        best = max(self._within(start, room), key=lambda border: _score(border, start, goal), default=None)
-        if best is not None and best[1] >= 0:
-            return best[0]
+        best = max(((_score(border, start, goal), border[0]) for border in self._within(start, room)), default=None)
+        if best is not None and best[0] >= _GOOD_ENOUGH:
+            return best[1]
         forced = self._forced(start, min(self._target, room))
         inside = self._must_split(self._outline.block_at(forced - 1))
-        return best[0] if best is not None and not inside else forced
+        return best[1] if best is not None and not inside else forced
 
     def _within(self, start: int, room: int) -> Iterator[tuple[int, float]]:
         while self._borders[self._next][0] <= start:
@@ -155,4 +156,5 @@ class _Places:
 def _score(border: tuple[int, float], start: int, goal: float) -> float:
     """How good a cut is: at a good border, near the goal; too long costs more than too short, crumbs cost most."""
     fill = (border[0] - start) / goal
-    return border[1] + (_FILL * fill if fill <= 1 else _FILL - _OVER * (fill - 1)) - (fill < _THIN)
+    near = _FILL * fill if fill <= 1 else _FILL - _OVER * (fill - 1)
+    return border[1] + near - (fill < _CRUMB)
