@@ -6,8 +6,11 @@ import hashlib
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from citewell.adapters.local.codes import _rotation, make_codes
+from citewell.adapters.local.codes import _least, _rotation, make_codes
 from citewell.testing.store_base import random_units
 
 
@@ -69,3 +72,25 @@ def test_equal_vectors_are_chosen_together_or_not_at_all() -> None:
 def test_asking_for_more_than_there_are_returns_all() -> None:
     vectors = random_units(10, 64, seed=1)
     assert make_codes(vectors).nearest(vectors[3], 1_000, None).tolist() == list(range(10))
+
+
+@given(arrays(np.float32, st.integers(1, 300), elements=st.integers(-9, 9).map(float)), st.integers(1, 320))
+def test_the_bound_of_the_best_is_exact_although_it_is_sought_in_a_sample(values: np.ndarray, wanted: int) -> None:
+    assert _least(values, wanted) == np.sort(values)[::-1][min(wanted, values.size) - 1]
+
+
+@pytest.mark.parametrize("dimensions", [64, 100, 384])
+def test_weights_count_small_coordinates_once_and_large_ones_three_times(dimensions: int) -> None:
+    vectors = random_units(300, dimensions, seed=8)
+    codes = make_codes(vectors)
+    rotation = _rotation(dimensions)
+    query = vectors[3] @ rotation
+    weights = np.where(np.abs(query) > 0.98 * np.sqrt(np.square(query).mean()), 3, 1)
+    differs = ((vectors - vectors.mean(axis=0)) @ rotation > 0) != (query > 0)
+    estimates = (weights.sum() - 2 * (differs * weights).sum(axis=1)) * codes.scales
+    assert codes._estimates(vectors[3]) == pytest.approx(estimates, rel=1e-5)
+
+
+def test_vectors_that_are_all_the_same_have_codes_too() -> None:
+    same = np.full((50, 64), 0.125, dtype=np.float32)
+    assert make_codes(same).nearest(same[0], 5, None).size == 50

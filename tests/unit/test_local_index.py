@@ -10,7 +10,7 @@ from citewell.adapters.local import LocalStore, filters, index, loading, writing
 from citewell.adapters.local.view import View
 from citewell.model import Filters
 from citewell.testing.samples import change
-from citewell.testing.store_base import key, look, put, size_of, write
+from citewell.testing.store_base import EMBEDDER, key, keys_of, look, put, size_of, write
 
 
 @pytest.fixture
@@ -146,10 +146,11 @@ def test_a_snapshot_older_than_the_view_still_shows_its_own_state(path: Path) ->
     store, writer = LocalStore.open(path), LocalStore.open(path)
     fill(writer, "a", 12)
     with store.snapshot() as old:
-        writer.delete([f"a{at}.md" for at in range(10)])
+        writer.delete([f"a{at}.md" for at in range(1, 11)])
         assert len(look(store, "shared").everywhere) == 2
-        assert len(old.lexical(("shared",), 50, Filters())) == 12
-        assert old.size == 12
+        found = keys_of(old.lexical(("shared",), 50, Filters()))
+        assert len(found) == old.size == 12
+        assert len(old.similarities(EMBEDDER.embed_query("shared"), [key(f"a{at}.md") for at in range(12)])) == 12
     assert size_of(store) == 2
     store.close()
     writer.close()
@@ -202,4 +203,17 @@ def test_remembering_many_filters_is_bounded(path: Path, monkeypatch: pytest.Mon
     bearers = store._core()._bearers
     assert sum(found.size for _, found in bearers._known.values()) == bearers._remembered <= 10
     assert len(look(store, "shared", Filters(scope=("all",))).everywhere) == 12
+    store.close()
+
+
+@pytest.mark.requirement("SAFE-1")
+def test_filters_that_python_calls_equal_are_kept_apart_within_a_snapshot(path: Path) -> None:
+    """True == 1, and both may be asked of one snapshot."""
+    store = LocalStore.open(path)
+    write(
+        store, change("yes.md", ["shared"], metadata={"flag": True}), change("one.md", ["shared"], metadata={"flag": 1})
+    )
+    with store.snapshot() as view:
+        for value, doc_id in ((True, "yes.md"), (1, "one.md"), (1.0, "one.md"), (True, "yes.md")):
+            assert keys_of(view.lexical(("shared",), 5, Filters(where=(("flag", value),)))) == (key(doc_id),)
     store.close()

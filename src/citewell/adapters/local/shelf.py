@@ -139,7 +139,8 @@ def _arrays(segment: Segment) -> Arrays:
         "rows": segment.rows, "stamps": segment.stamps, "lengths": segment.lengths, "vectors": segment.vectors,
         "terms": postings.terms, "starts": postings.starts, "places": postings.places, "counts": postings.counts,
     }  # fmt: skip
-    return arrays if segment.codes is None else arrays | {"middle": segment.codes.middle, "bits": segment.codes.bits}
+    codes = segment.codes
+    return arrays if codes is None else arrays | {"middle": codes.middle, "bits": codes.bits, "scales": codes.scales}
 
 
 def _checksum(content: NDArray[np.uint8]) -> int:
@@ -180,5 +181,5 @@ def _array(data: memoryview, place: _Place, check: bool) -> NDArray[Any]:
 
 def _segment(arrays: Arrays, name: str) -> Segment:
     postings = Postings(arrays["terms"], arrays["starts"], arrays["places"], arrays["counts"])
-    codes = Codes(arrays["middle"], arrays["bits"]) if "bits" in arrays else None
+    codes = Codes(arrays["middle"], arrays["bits"], arrays["scales"]) if "bits" in arrays else None
     return Segment(arrays["rows"], arrays["stamps"], arrays["lengths"], arrays["vectors"], postings, codes, name)
