@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from citewell.errors import (
     EmbedderError,
     EmbedderUnavailable,
+    InvalidRequest,
     StoreConflict,
     StoreError,
     StoreLocked,
@@ -113,10 +114,11 @@ def test_a_store_that_cannot_be_written_ends_the_run_with_its_own_error(room: Ro
 
 
 @pytest.mark.requirement("INGEST-6")
-def test_one_document_that_the_store_refuses_fails_alone(room: Room) -> None:
+@pytest.mark.parametrize("kind", [StoreError, InvalidRequest, ValueError, TypeError])
+def test_one_document_that_the_store_refuses_fails_alone(room: Room, kind: type[Exception]) -> None:
     def refuse(changes: Sequence[DocumentChange]) -> None:
         if any("poison" in change.chunks[0].text for change in changes):
-            raise StoreError("a text that can't be kept")
+            raise kind("a text that can't be kept")
 
     room.store = HookedStore(refuse)
     write_twelve(room)

@@ -141,3 +141,23 @@ def test_front_matter_never_raises_and_its_fields_are_json(body: str, mark: str)
     matter = front_matter(text)
     json.dumps(matter.fields, allow_nan=False)
     assert 0 <= matter.end <= len(text)
+
+
+@pytest.mark.requirement("INGEST-3", "INGEST-6")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"---\nsha: 0x{'ab12' * 1000}\n---\nBody.\n",
+        f"---\ntitle: 0x{'ab12' * 1000}\n---\nBody.\n",
+        f"---\nsize: 0{'7' * 6000}\n---\nBody.\n",
+        f"---\nlong: 1{':59' * 4000}\n---\nBody.\n",
+        f"---\nn: {'9' * 5000}\n---\nBody.\n",
+        f"+++\nsha = 0x{'f' * 5000}\n+++\nBody.\n",
+        f"+++\nn = {'9' * 5000}\n+++\nBody.\n",
+    ],
+    ids=range(7),
+)
+def test_a_number_of_thousands_of_digits_is_text_or_is_reported_and_can_always_be_written_as_json(text: str) -> None:
+    found = front_matter(text)
+    assert json.dumps({**found.fields, "title": found.title})
+    assert text[found.end :] == "Body.\n"

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from citewell.errors import (
+    CitewellError,
     EmbedderError,
     EmbedderMismatch,
     EmbedderUnavailable,
     IngestError,
     StoreConflict,
     StoreCorrupt,
-    StoreError,
     StoreLocked,
     StoreUnreachable,
     StoreVersion,
@@ -121,16 +121,16 @@ class BatchWriter:
             self._store.apply([each.change for each in batch])
         except _ENDS_THE_RUN:
             raise
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001 - whatever an engine raises over one document must not stop the others
             if len(batch) == 1:
                 return [self._again(batch[0], error)]
             return [report for each in batch for report in self.write([each])]
         return list(self._read_back([each.prepared for each in batch]))
 
-    def _again(self, each: Embedded, error: StoreError) -> FileReport:
+    def _again(self, each: Embedded, error: Exception) -> FileReport:
         """A document that changed meanwhile is planned once more; any other fault is its own."""
         if not isinstance(error, StoreConflict):
-            return each.prepared.report("failed", str(error))
+            return each.prepared.report("failed", _said(error))
         prepared = each.prepared.planned_anew(self._store.stored(each.prepared.doc_id))
         known = dict(zip((chunk.context_digest for chunk in _fresh(each.prepared)), each.vectors, strict=True))
         try:
@@ -140,8 +140,8 @@ class BatchWriter:
             self._store.apply([prepared.plan.change([known[chunk.context_digest] for chunk in _fresh(prepared)])])
         except _ENDS_THE_RUN:
             raise
-        except (StoreError, EmbedderError) as second:
-            return prepared.report("failed", str(second))
+        except Exception as second:  # noqa: BLE001 - as above
+            return prepared.report("failed", _said(second))
         return next(self._read_back([prepared]))
 
     def _read_back(self, batch: Sequence[Prepared]) -> Iterator[FileReport]:
@@ -168,3 +168,7 @@ class BatchWriter:
 
 def _fresh(prepared: Prepared) -> list[Chunk]:
     return [prepared.plan.chunks[index] for index in prepared.plan.fresh]
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, CitewellError) else f"{type(error).__name__}: {error}"
