@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 
 from citewell.admission import LookupRequest
@@ -80,13 +81,17 @@ class Lookup:
         Raises:
             StoreError, EmbedderError: every path failed. Nothing found is a status, never an error.
         """
+        with _session(self._port) as port:
+            return self._run(request, port)
+
+    def _run(self, request: LookupRequest, port: KnowledgeSearchPort) -> LookupResult:
         started = self._clock()
-        response = self._port.search(_search_request(request))
+        response = port.search(_search_request(request))
         visible = _within_scope(response, request)
         refined = _refine(visible.hits, request)
         searched = self._clock()
 
-        further = self._refill(request, response, refined)
+        further = _refill(request, response, refined, port)
         if further is not None:
             extra = _within_scope(further, request)
             seen = {hit.evidence_key for hit in visible.hits}
@@ -113,6 +118,7 @@ class Lookup:
                 kept_identifiers=refined.kept_identifiers,
                 out_of_scope=visible.leaked,
                 refill=None if further is None else refilled,
+                refill_paths=() if further is None else further.paths,
                 distinct_documents=len({block.doc_id or block.source or block.evidence_key for block in evidence}),
                 notes=request.notes,
                 milliseconds=_milliseconds(response, started, searched, finished),
@@ -120,17 +126,25 @@ class Lookup:
             budget=self._budget,
         )
 
-    def _refill(self, request: LookupRequest, response: SearchResponse, refined: Refined) -> SearchResponse | None:
-        """One further request that leaves out the documents that are full, if that can bring more (POST-7)."""
-        policy = request.policy
-        wanted = policy.refill and request.mode == "hybrid" and len(refined.kept) < policy.return_n
-        if not wanted or not any(report.cut for report in response.paths):
-            return None
-        full = full_documents(refined.kept, policy.max_chunks_per_document)
-        if not full:
-            return None
-        excluded = tuple(sorted(full))
-        return self._port.search(replace(_search_request(request), exclude_documents=excluded))
+
+def _session(port: KnowledgeSearchPort) -> AbstractContextManager[KnowledgeSearchPort]:
+    """Both searches of a lookup should see one state of the store; a port that can promise that has a `session`."""
+    session = getattr(port, "session", None)
+    return session() if callable(session) else nullcontext(port)
+
+
+def _refill(
+    request: LookupRequest, response: SearchResponse, refined: Refined, port: KnowledgeSearchPort
+) -> SearchResponse | None:
+    """One further request that leaves out the documents that are full, if that can bring more (POST-7)."""
+    policy = request.policy
+    wanted = policy.refill and request.mode == "hybrid" and len(refined.kept) < policy.return_n
+    if not wanted or not any(report.cut for report in response.paths):
+        return None
+    full = full_documents(refined.kept, policy.max_chunks_per_document)
+    if not full:
+        return None
+    return port.search(replace(_search_request(request), exclude_documents=tuple(sorted(full))))
 
 
 def _search_request(request: LookupRequest) -> SearchRequest:

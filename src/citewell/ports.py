@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 
 class KnowledgeSearchPort(Protocol):
-    """The one door through which a lookup gets candidates (PORT-1). Safe to call from several threads."""
+    """The one door through which a lookup gets candidates (PORT-1). Safe to call from several threads.
+
+    `session() -> context manager of a KnowledgeSearchPort` is optional: searches made within one session see one state
+    of the store. Without it a refill may see a newer one than the search before it.
+    """
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Find candidates.

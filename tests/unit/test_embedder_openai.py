@@ -239,7 +239,7 @@ def test_a_model_that_changes_its_dimensions_on_the_way_is_refused(server: Embed
 @pytest.mark.requirement("INGEST-6")
 def test_too_many_requests_waits_as_long_as_it_is_told(server: EmbeddingServer, naps: Sleeper) -> None:
     server.replies.append(Reply(429, headers={"Retry-After": "7"}))
-    with make(server, naps) as embedder:
+    with make(server, naps, query_patience_s=20.0) as embedder:
         assert np.allclose(embedder.embed_query("a"), unit("a")[0], atol=1e-7)
     assert naps.naps == [7.0]
 
@@ -336,6 +336,37 @@ def test_where_nobody_listens_is_unavailable_with_the_address_and_the_way_out(na
     assert f"http://127.0.0.1:{port}/v1/embeddings can't be reached" in caught.value.message
     assert "asked 3 times" in caught.value.message
     assert caught.value.way_out == "Check that it runs, and embedder.url."
+
+
+@pytest.mark.requirement("PORT-2")
+def test_after_a_query_that_found_nobody_the_next_ones_fail_at_once_for_a_while(naps: Sleeper) -> None:
+    """Trial I86: a lookup must not wait for a dead endpoint each time."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with OpenAIEmbedder(address, "small", rest_s=15.0, clock=naps.clock, sleep=naps.sleep) as embedder:
+        with pytest.raises(EmbedderUnavailable):
+            embedder.embed_query("a")
+        waited = len(naps.naps)
+        with pytest.raises(EmbedderUnavailable, match="can't be reached.*a moment ago"):
+            embedder.embed_query("b")
+        assert len(naps.naps) == waited
+        naps.sleep(15.0)
+        with pytest.raises(EmbedderUnavailable):
+            embedder.embed_query("c")
+        assert len(naps.naps) > waited + 1
+
+
+@pytest.mark.requirement("INGEST-8")
+def test_dimensions_that_a_store_remembers_need_no_request_and_are_checked(server: EmbeddingServer) -> None:
+    with make(server, expected_dimensions=DIMENSIONS) as embedder:
+        assert embedder_identity(embedder).fingerprint == f"small/{DIMENSIONS}"
+        assert server.received == []
+        assert embedder.embed_query("a").shape == (DIMENSIONS,)
+        assert "dimensions" not in server.received[0].payload
+    with make(server, expected_dimensions=DIMENSIONS + 1) as embedder, pytest.raises(EmbedderError, match="dimensions"):
+        embedder.embed_query("a")
 
 
 @pytest.mark.requirement("INGEST-6")

@@ -145,14 +145,74 @@ def test_a_path_that_does_not_run_says_why(store: Breakable) -> None:
     assert causes["lexical"] == "the query holds no term"
 
 
-@pytest.mark.requirement("PORT-3", "LEX-3")
-def test_the_lexical_path_alone_needs_no_embedding(store: Breakable) -> None:
+@pytest.mark.requirement("PORT-3", "LEX-3", "SCORE-4")
+def test_the_lexical_path_alone_gives_true_similarities(store: Breakable) -> None:
+    (hit,) = search(store, "payroll", SearchPolicy(paths=("lexical",))).hits
+    truth = {each.evidence_key: each.similarity for each in search(store, "payroll", mode="dense").hits}
+    assert hit.similarity == pytest.approx(truth["beta#chunk-0"], abs=1e-6)
+    assert [reason.path for reason in hit.reasons] == ["lexical"]
+
+
+@pytest.mark.requirement("PORT-3", "LEX-3", "SCORE-4")
+def test_the_lexical_path_alone_answers_without_an_embedding_and_says_what_is_missing(store: Breakable) -> None:
     broken = BrokenEmbedder(EmbedderError("no model"))
     response = search(store, "payroll", SearchPolicy(paths=("lexical",)), broken)
     assert [hit.evidence_key for hit in response.hits] == ["beta#chunk-0"]
     assert response.hits[0].similarity is None
-    assert response.degraded == ()
-    assert response.embed_milliseconds is None
+    assert response.degraded == ("similarity: no model",)
+
+
+class OddEmbedder(HashEmbedder):
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.answer  # type: ignore[return-value]  # that is the fault
+
+
+@pytest.mark.requirement("PORT-2", "SCORE-2")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [0.0] * 63 + [np.nan],
+        [np.inf] + [0.0] * 63,
+        [0.0] * 64,
+        [10.0] + [0.0] * 63,
+        [1.0] + [0.0] * 7,
+        "vector",
+    ],
+    ids=["nothing", "NaN", "infinity", "zero", "not of unit length", "too short", "text"],
+)
+def test_a_query_vector_that_is_none_is_an_error_and_never_a_score(store: Breakable, answer: object) -> None:
+    with pytest.raises(EmbedderError):
+        search(store, embedder=OddEmbedder(answer), mode="dense")
+    response = search(store, "payroll", embedder=OddEmbedder(answer))
+    assert [(hit.evidence_key, hit.similarity) for hit in response.hits] == [("beta#chunk-0", None)]
+    assert response.degraded[0].startswith("dense: ")
+
+
+@pytest.mark.requirement("POST-7", "INGEST-5")
+def test_searches_within_one_session_see_one_version_and_embed_once(store: Breakable) -> None:
+    class Counting(HashEmbedder):
+        queries = 0
+
+        def embed_query(self, text: str) -> NDArray[np.float32]:
+            self.queries += 1
+            return super().embed_query(text)
+
+    embedder = Counting()
+    port = StoreSearch(store, embedder, analyze=terms_of)  # type: ignore[arg-type]  # forwards the rest
+    request = SearchRequest("signing key", 50, "hybrid")
+    with port.session() as session:
+        before = session.search(request)
+        version = store.stored("alpha").version  # type: ignore[operator]  # forwards the rest
+        store.apply([change("alpha", ["another text"], embedder=EMBEDDER, expected_version=version)])  # type: ignore[operator]  # as above
+        assert session.search(request).hits == before.hits
+    assert embedder.queries == 1
+    assert port.search(request).hits != before.hits
+    port.close()
 
 
 @pytest.mark.requirement("SCORE-3")
@@ -180,6 +240,7 @@ def test_where_the_similarity_can_not_be_had_it_is_none_and_the_hit_stays(store:
     lexical_only = [hit for hit in response.hits if [reason.path for reason in hit.reasons] == ["lexical"]]
     assert [hit.similarity for hit in lexical_only] == [None] * len(lexical_only)
     assert lexical_only
+    assert response.degraded == ("similarity: no vectors",)
 
 
 @pytest.mark.requirement("PORT-2")

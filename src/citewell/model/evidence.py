@@ -167,6 +167,7 @@ class Trace:
         kept_identifiers: keys below the floor that stayed by SCORE-6.
         out_of_scope: how many hits a path leaked and the lookup dropped; never named (POST-8).
         refill: keys that the one refill request brought, None if none was made.
+        refill_paths: one report per path of that request.
         distinct_documents: in the evidence.
         notes: what was done to the arguments (query clamped, blank category).
         milliseconds: by stage.
@@ -181,6 +182,7 @@ class Trace:
     kept_identifiers: tuple[str, ...] = ()
     out_of_scope: int = 0
     refill: tuple[str, ...] | None = None
+    refill_paths: tuple[PathReport, ...] = ()
     distinct_documents: int = 0
     notes: tuple[str, ...] = ()
     milliseconds: Mapping[str, float] = field(default_factory=dict)
@@ -197,6 +199,7 @@ class Trace:
             "kept_identifiers": list(self.kept_identifiers),
             "out_of_scope": self.out_of_scope,
             "refill": None if self.refill is None else list(self.refill),
+            "refill_paths": [report.to_dict() for report in self.refill_paths],
             "distinct_documents": self.distinct_documents,
             "notes": list(self.notes),
             "milliseconds": {stage: round(value, 3) for stage, value in self.milliseconds.items()},

@@ -19,7 +19,7 @@ from citewell.adapters.embedders.answers import read_answer
 from citewell.adapters.embedders.endpoint import Endpoint, Patience, Refused
 from citewell.adapters.embedders.texts import clean
 from citewell.adapters.embedders.vectors import unit_rows
-from citewell.errors import ConfigError, EmbedderError
+from citewell.errors import ConfigError, EmbedderError, EmbedderUnavailable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,12 +41,14 @@ class OpenAIEmbedder:
         *,
         api_key: str | None = None,
         dimensions: int | None = None,
+        expected_dimensions: int | None = None,
         query_prefix: str = "",
         passage_prefix: str = "",
         batch_size: int = 64,
         timeout_s: float = 30.0,
         patience_s: float = 120.0,
-        query_patience_s: float = 20.0,
+        query_patience_s: float = 5.0,
+        rest_s: float = 15.0,
         retries: int = 4,
         max_tokens: int = 8_192,
         name: str | None = None,
@@ -63,12 +65,15 @@ class OpenAIEmbedder:
             api_key: sent as a bearer token.
             dimensions: asked of the endpoint, and checked; None = the model's own, learnt from its first answer. Not
                 every model lets itself be asked.
+            expected_dimensions: what a store that it filled says of it; checked, but not asked for. It saves asking the
+                endpoint who it is.
             query_prefix: put before every query, such as "query: ".
             passage_prefix: put before every passage.
             batch_size: texts per request, at most; a request holds at most 100,000 characters unless one text has more.
             timeout_s: for one request.
             patience_s: for one batch of passages, retries and waits included.
             query_patience_s: the same for a query, for which somebody waits.
+            rest_s: for how long queries fail at once after one that found nobody there; a lookup can't wait each time.
             retries: after a time-out, a broken connection, 429 or 5xx; other refusals are final.
             max_tokens: the longest text that the model takes, in its own tokens. A longer one that the endpoint
                 refuses is embedded by its first `max_tokens` bytes, which are hardly ever more tokens than that.
@@ -89,6 +94,7 @@ class OpenAIEmbedder:
             timeout_s=timeout_s,
             patience_s=patience_s,
             query_patience_s=query_patience_s,
+            rest_s=rest_s,
             max_tokens=max_tokens,
             attempts=retries + 1,
         )
@@ -98,7 +104,9 @@ class OpenAIEmbedder:
         self._model = model
         self._batch_size = batch_size
         self._asked_dimensions = dimensions
-        self._dimensions = dimensions
+        self._dimensions = dimensions if dimensions is not None else expected_dimensions
+        self._clock, self._rest_s = clock, rest_s
+        self._resting: tuple[float, EmbedderUnavailable] | None = None
         self._lock = threading.Lock()
         self._patience = Patience(timeout_s, patience_s, retries)
         self._query_patience = Patience(timeout_s, query_patience_s, retries)
@@ -133,7 +141,15 @@ class OpenAIEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Float32 [dimensions] of unit length; raises as `embed_passages`."""
-        vector: NDArray[np.float32] = self._embed([_filled(clean(self.prefixes[0] + text))], self._query_patience)[0]
+        resting = self._resting
+        if resting is not None and self._clock() < resting[0]:
+            raise EmbedderUnavailable(f"{resting[1].message} (a moment ago)", way_out=resting[1].way_out)
+        try:
+            vector: NDArray[np.float32] = self._embed([_filled(clean(self.prefixes[0] + text))], self._query_patience)[0]
+        except EmbedderUnavailable as error:
+            self._resting = (self._clock() + self._rest_s, error)
+            raise
+        self._resting = None
         return vector
 
     def close(self) -> None:

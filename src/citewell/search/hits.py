@@ -1,0 +1,70 @@
+"""Fused keys and fetched chunks become Hits, each with its true similarity and the paths that found it.
+
+RRF-4, SCORE-1..4. Knows no order of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from citewell.errors import CitewellError, StoreError
+from citewell.fusion import Fused
+from citewell.model import PATHS, Hit, Path, Reason, Scored, StoredChunk
+from citewell.ports import Snapshot
+from citewell.search.outcome import Embedded, attempt
+
+Rankings = Mapping[Path, Sequence[Scored]]
+
+
+def similarities(
+    rankings: Rankings, embedded: Embedded, view: Snapshot
+) -> tuple[dict[str, float], CitewellError | None]:
+    """Each candidate's similarity: as the dense paths scored it, and for the others in one further call (SCORE-4).
+
+    Where it can't be had, the error that says why.
+    """
+    known = {scored.key: scored.score for path in rankings if path != "lexical" for scored in rankings[path]}
+    unknown = [scored.key for scored in rankings.get("lexical", ()) if scored.key not in known]
+    vector = embedded.vector
+    if vector is None or not unknown:
+        return known, embedded.error if unknown else None
+    further, error = attempt(
+        lambda: view.similarities(vector, unknown), StoreError, "similarities of lexical hits could not be had"
+    )
+    return {**known, **(further or {})}, error
+
+
+def hit(
+    entry: Fused,
+    chunk: StoredChunk,
+    rankings: Rankings,
+    similarity: Mapping[str, float],
+    *,
+    fused: bool,
+) -> Hit:
+    """One hit; reasons in the order of PATHS, `fused` = whether the fused score means anything (hybrid mode)."""
+    reasons = tuple(
+        Reason(path, entry.ranks[path], rankings[path][entry.ranks[path] - 1].score)
+        for path in PATHS
+        if path in entry.ranks
+    )
+    lexical = next((reason.score for reason in reasons if reason.path == "lexical"), None)
+    return Hit(
+        evidence_key=chunk.evidence_key,
+        doc_id=chunk.doc_id,
+        chunk_index=chunk.chunk_index,
+        text=chunk.text,
+        source=chunk.source,
+        title=chunk.title,
+        breadcrumb=chunk.breadcrumb,
+        category=chunk.category,
+        similarity=similarity.get(entry.key),
+        lexical_score=lexical,
+        fused_score=entry.score if fused else None,
+        reasons=reasons,
+        span=chunk.span,
+        locator=chunk.locator,
+        metadata=chunk.metadata,
+        digest=chunk.digest,
+        scope=chunk.scope,
+    )
