@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-EXACT_UP_TO = 4_000_000
-"""Coordinates (rows x dimensions) up to which every vector in question is scored; 1 to 2 ms on one core."""
+EXACT_UP_TO = 3_000_000
+"""Coordinates (rows x dimensions) up to which every vector in question is scored; beyond, gathering them out of memory
+takes longer than choosing candidates by their codes."""
 _CANDIDATES = 3_000
 _CANDIDATES_WITHIN = 4_000
 """Chosen by their codes out of all rows, and out of those within a filter."""
