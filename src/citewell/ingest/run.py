@@ -91,7 +91,7 @@ class Ingestion:
 
     def paths(
         self,
-        paths: Sequence[str | Path],
+        paths: str | Path | Sequence[str | Path],
         *,
         category: str | None = None,
         scope: str | Sequence[str] | None = None,
@@ -102,7 +102,7 @@ class Ingestion:
         """Ingest files and folders.
 
         Args:
-            paths: of a folder every visible file whose suffix is known is taken, deeper folders included.
+            paths: one or several; of a folder every visible file whose suffix is known is taken, in deeper folders too.
             category: of every document; None = what its front matter says.
             scope: labels that every document bears. Front matter can't set them: a document must not decide who may
                 see it.
@@ -117,7 +117,8 @@ class Ingestion:
             EmbedderUnavailable, StoreError: the run could not go on; it says how many documents were stored before.
         """
         label, labels = check_category(category), check_labels(scope)
-        found = walk([Path(path) for path in paths], prefix=_checked_prefix(prefix), suffixes=self._readers.keys())
+        chosen = [paths] if isinstance(paths, str | Path) else paths
+        found = walk([Path(path) for path in chosen], prefix=_checked_prefix(prefix), suffixes=self._readers.keys())
         heads = self._heads()
         leaving = _leaving(found, heads) if prune else ()
         sources = (file_source(file, self._readers, label, labels) for file in found.files)

@@ -30,9 +30,9 @@ VERSION = "1"
 
 Format = Literal["markdown", "text"]
 
-# Measured with bench/chunk_size.py and bench/quality.py (hybrid): 600 / 800 / 900 / 1,000 / 1,200 / 1,500 characters
-# find .77 .80 .83 .85 .87 .88 of the reference characters in five chunks at a precision of .072 .057 .053 .048 .041
-# .034, and reach an nDCG@10 of .87 .88 .88 .87 .86 .86 on runbooks.
+# bench/chunk_size.py, hybrid: 400 / 600 / 800 / 1,000 / 1,200 / 1,600 characters find .71 .77 .82 .87 .87 .89 of the
+# reference characters in five chunks at a precision of .097 .072 .058 .049 .042 .032, and .83 .81 .82 .81 .79 .76 in
+# 4,000 characters. On runbooks 700 to 1,200 differ by less than .02 (nDCG@10, best at 800), longer ones lose more.
 TARGET = 800
 MAXIMUM = 2_000
 SMALL = 200
