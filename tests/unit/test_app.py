@@ -17,6 +17,7 @@ from citewell.errors import (
     EmbedderUnavailable,
     InvalidRequest,
     ScopeDenied,
+    StoreError,
     StoreVersion,
     UnknownEvidence,
 )
@@ -109,6 +110,44 @@ def test_delete_documents_and_status_tell_of_the_same_store(knowledge: Knowledge
     assert knowledge.delete("a.md") == 0
     assert knowledge.status().documents == 1
     assert knowledge.verify().ok
+
+
+@pytest.mark.requirement("ID-7", "ID-8")
+def test_delete_takes_an_id_as_ingestion_does(knowledge: Knowledge) -> None:
+    knowledge.ingest_documents([Document("\u00e9", "One."), Document("7", "Two.")])
+    assert knowledge.delete(" e\u0301 ") == 1
+    assert knowledge.delete(7) == 1  # type: ignore[arg-type]  # an integer is an id too
+    with pytest.raises(InvalidRequest, match="' '"):
+        knowledge.delete(" ")
+
+
+@pytest.mark.requirement("API-1")
+def test_closing_leaves_the_callers_own_embedder_alone() -> None:
+    class Closing(HashEmbedder):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    embedder = Closing()
+    Knowledge.open("memory:", settings=HYBRID, embedder=embedder).close()
+    assert not embedder.closed
+
+
+@pytest.mark.requirement("API-1", "API-7")
+def test_prefixes_are_refused_for_a_model_that_takes_none() -> None:
+    """Trial I79."""
+    with pytest.raises(ConfigError, match="query-prefix"):
+        Knowledge.open("memory:", settings=Settings.of({"embedder.query-prefix": "query: "}))
+
+
+@pytest.mark.requirement("API-1", "PORT-2")
+def test_a_lookup_after_close_is_a_store_error(tmp_path: Path) -> None:
+    knowledge = Knowledge.open(tmp_path, settings=HYBRID, embedder=HashEmbedder())
+    fill(knowledge)
+    knowledge.close()
+    with pytest.raises(StoreError):
+        knowledge.lookup("signing")
 
 
 @pytest.mark.requirement("INGEST-8")

@@ -13,7 +13,7 @@ from citewell.config import KEYS, Key, Settings
 from citewell.errors import ConfigError
 
 
-def _load(tmp_path: Path, text: str, name: str = "citewell.toml", **environment: str) -> Settings:
+def _load(tmp_path: Path, text: str, name: str = "citewell.toml", /, **environment: str) -> Settings:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return Settings.load(path, environment=environment)
@@ -106,6 +106,7 @@ def test_a_typing_error_gets_the_key_that_was_meant() -> None:
         ("retrieval.search.weights", {"lexical": -1}),
         ("retrieval.search.weights", {"lexical": float("inf")}),
         ("rag.retrieve-k", 0),
+        ("rag.retrieve-k", 10_001),
         ("rag.retrieve-k", True),
         ("rag.retrieve-k", 2.5),
         ("rag.min-similarity", 1.01),
@@ -120,6 +121,16 @@ def test_a_value_out_of_range_is_refused_with_its_key_and_itself(key: str, value
         Settings.of({key: value})
     assert key in str(caught.value)
     assert caught.value.way_out
+
+
+@pytest.mark.requirement("API-7")
+def test_weights_of_a_file_and_of_the_environment_are_put_together(tmp_path: Path) -> None:
+    settings = _load(
+        tmp_path,
+        "[retrieval.search.weights]\ndense = 1.5\nlexical = 1.4\n",
+        CITEWELL_RETRIEVAL__SEARCH__WEIGHTS__LEXICAL="1.2",
+    )
+    assert settings.search.weights == {"dense": 1.5, "dense_filtered": 1.0, "lexical": 1.2}
 
 
 @pytest.mark.requirement("RRF-5")

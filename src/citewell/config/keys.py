@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from citewell.admission import MAX_COUNT
 from citewell.errors import ConfigError
 from citewell.model import PATHS, Budget, LookupPolicy, SearchPolicy
 
@@ -39,11 +40,11 @@ def refuse(name: str, value: object, wanted: str) -> ConfigError:
     return ConfigError(f"{name} can't be {value!r}", way_out=f"Give {wanted}.")
 
 
-def _whole(lowest: int) -> Callable[[str, object], int]:
+def _whole(lowest: int, highest: int = MAX_COUNT) -> Callable[[str, object], int]:
     def read(name: str, raw: object) -> int:
         value = _number(raw)
-        if value is None or value != int(value) or value < lowest:
-            raise refuse(name, raw, f"an integer >= {lowest}")
+        if value is None or value != int(value) or not lowest <= value <= highest:
+            raise refuse(name, raw, f"an integer from {lowest} to {highest}")
         return int(value)
 
     return read
@@ -143,6 +144,7 @@ def _weights(name: str, raw: object) -> Mapping[str, float]:
     return {**_SEARCH.weights, **{path: weight(f"{name}.{path}", table[path]) for path in PATHS if path in table}}
 
 
+_MANY = 1_000_000_000
 _RAG, _SEARCH, _BUDGET = LookupPolicy(), SearchPolicy(), Budget()
 
 KEYS: tuple[Key, ...] = (
@@ -182,22 +184,29 @@ KEYS: tuple[Key, ...] = (
     Key("retrieval.search.rrf-k", _positive, _SEARCH.rrf_k, "The constant k of reciprocal rank fusion."),
     Key("retrieval.search.weights", _weights, _SEARCH.weights, "The weight of each path's ranking in the fusion."),
     Key("retrieval.search.paths", _paths, _SEARCH.paths, "The paths that may run in hybrid mode."),
-    Key("projection.max-items", _optional(_whole(1)), _BUDGET.max_items, "The most items that an agent is shown."),
+    Key(
+        "projection.max-items", _optional(_whole(1, _MANY)), _BUDGET.max_items, "The most items that an agent is shown."
+    ),
     Key(
         "projection.max-chars-per-item",
-        _optional(_whole(1)),
+        _optional(_whole(1, _MANY)),
         _BUDGET.max_chars_per_item,
         "The most characters of one item.",
     ),
-    Key("projection.max-chars", _optional(_whole(1)), _BUDGET.max_chars, "The most characters of all items."),
-    Key("projection.max-tokens", _optional(_whole(1)), _BUDGET.max_tokens, "The most tokens of all items."),
+    Key("projection.max-chars", _optional(_whole(1, _MANY)), _BUDGET.max_chars, "The most characters of all items."),
+    Key("projection.max-tokens", _optional(_whole(1, _MANY)), _BUDGET.max_tokens, "The most tokens of all items."),
     Key("store.location", _text, "./.citewell", "The directory of the embedded engine."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key("store.lock-timeout", _real(0.0), 30.0, "Seconds that a writer waits for another one."),
     Key("embedder.name", _text, "use-multilingual", "The model; with embedder.url, its name at that endpoint."),
     Key("embedder.url", _optional(_text), None, "An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1."),
     Key("embedder.api-key", _optional(_text), None, "Sent to that endpoint as a bearer token.", secret=True),
-    Key("embedder.dimensions", _optional(_whole(1)), None, "Dimensions to ask that endpoint for; unset = its own."),
+    Key(
+        "embedder.dimensions",
+        _optional(_whole(1, _MANY)),
+        None,
+        "Dimensions to ask that endpoint for; unset = its own.",
+    ),
     Key("embedder.query-prefix", _text, "", "Put before every query."),
     Key("embedder.passage-prefix", _text, "", "Put before every passage."),
     Key("embedder.cache-dir", _optional(_text), None, "Where the default model lies; unset = the user's cache folder."),

