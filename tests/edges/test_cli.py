@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from citewell import Document, Knowledge, Settings
-from citewell.wiring import open_embedder
 from citewell.cli import app
 from citewell.testing.fakes import HashEmbedder
+from citewell.wiring import open_embedder
 
 ETCD = (
     "# Etcd is slow\n\n## Diagnosis\n\nLook at the disk latency of `etcd`: error code E1207 says that fsync is slow.\n"
@@ -207,3 +210,37 @@ def test_document_text_is_never_taken_for_markup(own_folder: Path) -> None:
     shown = run("lookup", "danger", "--kb", "kb").stdout
     assert "[red]danger[/red]" in shown
     assert ":smile:" in shown
+
+
+def _shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The real command in a shell, on a store that the tests' embedder need not fill."""
+    line = command.replace("citewell", f"{sys.executable} -m citewell")
+    variables = {**os.environ, **environment}
+    return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, env=variables, check=False)  # noqa: S602 - pipes are what is tested
+
+
+@pytest.mark.requirement("API-2")
+@pytest.mark.parametrize(
+    "arguments", ["lookup --json", "lookup x --json --return-n abc", "lookup x --bogus --json", "bogus --json"]
+)
+def test_a_usage_error_with_json_is_one_json_document_and_exit_code_2(own_folder: Path, arguments: str) -> None:
+    done = _shell(f"citewell {arguments}", own_folder)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["code"] == "usage"
+    assert done.stderr
+
+
+@pytest.mark.requirement("API-2")
+def test_a_reader_that_goes_away_is_no_failure(own_folder: Path) -> None:
+    done = _shell(
+        "bash -c 'set -o pipefail; citewell config | head -1; echo ${PIPESTATUS[0]}'", own_folder, PYTHONUNBUFFERED="1"
+    )
+    assert done.stdout.splitlines()[-1] == "0"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.requirement("API-2")
+def test_a_terminal_that_can_not_show_a_character_shows_its_number(own_folder: Path) -> None:
+    done = _shell("citewell show 网关.md", own_folder, PYTHONIOENCODING="ascii")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr

@@ -4,19 +4,23 @@
     options    the options that every command shares, and how they become a Knowledge
     read       lookup, show, list, status
     write      ingest, delete
+    upkeep     verify
     setup      config, model
     demo       the tour
     render     values -> text for people
 
 Exit codes: 0 done (nothing found is 0), 1 the work failed in part, 2 bad usage or configuration, 3 the store or a
-model is unreachable or locked, 4 the guard rejected.
+model is unreachable or locked, 4 the guard rejected, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
-from citewell.cli import demo, read, setup, write
+from citewell.cli import demo, read, setup, upkeep, write
+from citewell.cli.edge import run
 
 app = typer.Typer(
     name="citewell",
@@ -33,10 +37,11 @@ app.command()(read.show)
 app.command("list")(read.list_documents)
 app.command()(write.delete)
 app.command()(read.status)
+app.command()(upkeep.verify)
 app.command()(setup.config)
 app.add_typer(setup.model, name="model")
 
 
 def main() -> None:
     """The `citewell` command."""
-    app()
+    sys.exit(run(app, sys.argv[1:]))

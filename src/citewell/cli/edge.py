@@ -6,9 +6,11 @@ A message goes to stderr; with `--json` the error is also the one JSON document 
 from __future__ import annotations
 
 import functools
+import io
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import typer
@@ -26,7 +28,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 DONE, IN_PART, USAGE, UNREACHABLE, REJECTED = 0, 1, 2, 3, 4
-_INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
 
 def exit_code(error: CitewellError) -> int:
@@ -51,13 +53,38 @@ def edge(command: Callable[_P, _R]) -> Callable[_P, _R]:
             typer.echo(f"citewell: {error}", err=True)
             raise typer.Exit(exit_code(error)) from error
         except KeyboardInterrupt:
-            typer.echo("citewell: stopped; what was stored stays, and the same command goes on from there", err=True)
-            raise typer.Exit(_INTERRUPTED) from None
-        except BrokenPipeError:
-            sys.stderr.close()  # the reader has gone; nobody is left to complain to
-            raise typer.Exit(DONE) from None
+            message = "stopped; what was stored stays, and the same command goes on from there"
+            if kwargs.get("as_json"):
+                emit({"error": {"code": "interrupted", "message": message, "way_out": ""}})
+            typer.echo(f"citewell: {message}", err=True)
+            raise typer.Exit(INTERRUPTED) from None
 
     return guarded
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name and return its exit code; usage errors are said as the others are."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character shows its number
+    try:
+        return app(list(arguments), standalone_mode=False) or DONE
+    except BrokenPipeError:
+        return reader_has_gone()
+    except Exception as error:
+        say = getattr(error, "format_message", None)
+        if say is None:
+            raise
+        if "--json" in arguments:
+            emit({"error": {"code": "usage", "message": say(), "way_out": "`citewell --help` lists what there is."}})
+        error.show()  # type: ignore[attr-defined]  # it has what says the usage
+        return USAGE
+
+
+def reader_has_gone() -> int:
+    """`citewell ... | head` is no failure: write the rest to nowhere and be done."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
 
 
 def emit(document: object) -> None:

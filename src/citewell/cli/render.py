@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from citewell.cli.edge import reader_has_gone
 from citewell.model import (
     Candidate,
     DocumentInfo,
@@ -38,9 +39,14 @@ if TYPE_CHECKING:
 _LINES, _LINE = 6, 200
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise SystemExit(reader_has_gone())
+
+
 def console(*, stderr: bool = False) -> Console:
     """Plain text through a pipe, colour on a terminal; `NO_COLOR` is respected."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def number(value: float | None, places: int = 3) -> str:
