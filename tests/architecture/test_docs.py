@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell import LookupResult
 from citewell.cli import app
+from citewell.identity import format_key as key
 from citewell.testing.fakes import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,4 +47,6 @@ def test_the_program_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     names: dict[str, object] = {}
     exec(compile(program, "README.md", "exec"), names)  # noqa: S102 - our own README is the program
-    assert names["result"] is not None
+    result = names["result"]
+    assert isinstance(result, LookupResult)
+    assert [block.evidence_key for block in result.evidence] == [key("etcd.md", 0)]
