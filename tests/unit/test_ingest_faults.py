@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -192,14 +193,14 @@ def test_a_reader_that_breaks_fails_its_file_alone(room: Room) -> None:
 @pytest.mark.requirement("INGEST-6")
 def test_a_file_that_vanishes_or_cannot_be_opened_fails_alone(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.write(a="Text a.", b="Text b.")
-    real = Path.read_bytes
+    real = os.open
 
-    def read_bytes(path: Path) -> bytes:
-        if path.name == "a.md":
+    def opened(path: str, flags: int, *rest: int, **options: int) -> int:
+        if str(path).endswith("a.md"):
             raise PermissionError(13, "Permission denied")
-        return real(path)
+        return real(path, flags, *rest, **options)
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(os, "open", opened)
     report = room.ingest()
     assert statuses(report) == {"a.md": "failed", "b.md": "added"}
     assert report.files[0].detail == "it can't be read: Permission denied"

@@ -118,7 +118,7 @@ def test_a_text_that_another_document_had_before_is_not_called_the_same(room: Ro
     room.write(a="A new text.", b="The old text.")
     assert [file.detail for file in room.ingest().files] == ["", ""]
     (room.folder / "b.md").rename(room.folder / "c.md")
-    assert [file.detail for file in room.ingest(prune=True).files] == ["", "its file is gone", ""]
+    assert [file.detail for file in room.ingest(prune=True).files] == ["", "moved to 'c.md'", "moved from 'b.md'"]
 
 
 @pytest.mark.requirement("INGEST-6")

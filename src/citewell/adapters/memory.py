@@ -243,6 +243,13 @@ class MemoryStore:
             return None
         return StoredDocument(version.record, version.number, tuple(chunk.context_digest for chunk in version.chunks))
 
+    def vectors(self, doc_id: str) -> Mapping[str, NDArray[np.float32]]:
+        """The stored vectors of a document by the context digest of their chunk; empty if there is none."""
+        version = self._current().documents.get(doc_id)
+        if version is None:
+            return {}
+        return {chunk.context_digest: version.vectors[chunk.chunk_index].copy() for chunk in version.chunks}
+
     def status(self) -> StoreStatus:
         """Figures and binding; the sequence counts document versions written and removed."""
         commit = self._current()

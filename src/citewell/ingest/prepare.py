@@ -10,17 +10,25 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from citewell.admission import check_category
 from citewell.errors import CitewellError, IngestError
 from citewell.ingest import read, split
 from citewell.ingest.embed import Input, embedding_digest
+from citewell.ingest.files import Unsettled
 from citewell.ingest.fingerprint import digest, fingerprint, root_of
+from citewell.ingest.moves import Contents
 from citewell.ingest.plan import Plan, diff
 from citewell.ingest.read import Text
 from citewell.model import Chunk, DocumentInfo, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument
 from citewell.ports import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = Mapping[str, NDArray[np.float32]]
 
 Analyze = Callable[[str], list[str]]
 T = TypeVar("T")
@@ -31,7 +39,7 @@ class Source:
     """Something to ingest.
 
     Attributes:
-        load: its bytes; raises OSError or IngestError.
+        load: its bytes; raises OSError, Unsettled or IngestError.
         read: bytes -> Text; raises IngestError.
         title: wins over what the text says of itself; `fallback_title` gives way to it.
         category: wins over the text's own.
@@ -79,11 +87,13 @@ class Prepared:
         plan: against the stored version.
         subjects: what is embedded beside each chunk.
         remarks: for the report.
+        others: vectors of a document with the same text, by context digest.
     """
 
     plan: Plan
     subjects: tuple[str, ...]
     remarks: tuple[str, ...]
+    others: Vectors = field(default_factory=dict)
 
     @property
     def doc_id(self) -> str:
@@ -97,7 +107,7 @@ class Prepared:
 
     def planned_anew(self, stored: StoredDocument | None) -> Prepared:
         """The same version against what is stored by now."""
-        return replace(self, plan=diff(stored, self.plan.record, self.plan.chunks))
+        return replace(self, plan=diff(stored, self.plan.record, self.plan.chunks, self.others))
 
     def report(self, status: FileStatus | None = None, detail: str = "") -> FileReport:
         """What became of it; without a status, that it was written."""
@@ -122,8 +132,9 @@ Outcome = Prepared | Gone | FileReport
 class Preparation:
     """Prepares one source after the other; remembers their contents to tell equal ones.
 
-    `heads` is the catalogue as it was at the start of the run, `stored` reads one document's stored version; documents
-    that are `leaving` will be deleted by this run.
+    `heads` is the catalogue as it was at the start of the run, `stored` reads one document's stored version, `vectors`
+    its vectors by context digest; documents that are `leaving` will be deleted by this run, and those whose file goes
+    while it runs, if they came from a root that is `pruned`.
     """
 
     def __init__(
@@ -131,14 +142,19 @@ class Preparation:
         options: Options,
         heads: Mapping[str, DocumentInfo],
         stored: Callable[[str], StoredDocument | None],
+        vectors: Callable[[str], Vectors] = lambda _: {},
         *,
         leaving: Collection[str] = (),
+        pruned: Collection[str] = (),
     ) -> None:
-        self._options, self._heads, self._stored = options, heads, stored
-        self._facts = options.facts()
-        self._contents: dict[str, str] = {}
-        for doc_id in sorted(heads.keys() - set(leaving)):
-            self._contents.setdefault(heads[doc_id].content_digest, doc_id)
+        self._options, self._heads, self._stored, self._vectors = options, heads, stored, vectors
+        self._facts, self._pruned = options.facts(), pruned
+        self._contents = Contents(heads, leaving)
+
+    @property
+    def moved(self) -> Mapping[str, str]:
+        """Of documents that are leaving: the one that has taken the text over."""
+        return self._contents.moved
 
     def prepare(self, source: Source) -> Outcome:
         """What is to be done about a source; never raises for what is wrong with the source itself."""
@@ -148,8 +164,23 @@ class Preparation:
             if not isinstance(error, IngestError | ValueError):
                 raise
             return FileReport(source.doc_id, "failed", detail=str(error))
+        except FileNotFoundError:
+            return self._vanished(source)
+        except Unsettled:
+            return self._kept(source, "it changes while it is read; the next run takes it")
         except OSError as error:
             return FileReport(source.doc_id, "failed", detail=f"it can't be read: {error.strerror or error}")
+
+    def _vanished(self, source: Source) -> Outcome:
+        """A file that went between walk and reading is as gone as one that the walk didn't meet."""
+        head = self._heads.get(source.doc_id)
+        if head and source.root in self._pruned and root_of(head.fingerprint) == source.root:
+            return Gone(source.doc_id, "its file is gone")
+        return self._kept(source, "its file went before it could be read")
+
+    def _kept(self, source: Source, detail: str) -> FileReport:
+        head = self._heads.get(source.doc_id)
+        return FileReport(source.doc_id, "skipped", head.chunks if head else 0, detail=detail)
 
     def _prepare(self, source: Source) -> Outcome:
         head = self._heads.get(source.doc_id)
@@ -164,8 +195,10 @@ class Preparation:
             detail = "it is empty" if not text.text else "there is no text in it"
             return Gone(source.doc_id, detail) if head else FileReport(source.doc_id, "no_text", detail=detail)
         record, chunks, subjects = _understood(partial(self._new_version, source, text, mark))
-        plan = diff(self._stored(source.doc_id) if head else None, record, chunks)
-        return Prepared(plan, subjects, text.remarks + self._same_text(record))
+        twin = self._contents.twin(record)
+        others = self._vectors(twin.doc_id) if twin else {}
+        plan = diff(self._stored(source.doc_id) if head else None, record, chunks, others)
+        return Prepared(plan, subjects, text.remarks + ((twin.remark,) if twin else ()), others)
 
     def _new_version(
         self, source: Source, text: Text, mark: str
@@ -213,17 +246,6 @@ class Preparation:
             terms=tuple(self._options.analyze(split.context_text(passage.heading, passage.text))),
         )
 
-    def _same_text(self, record: DocumentRecord) -> tuple[str, ...]:
-        head = self._heads.get(record.doc_id)
-        if (
-            head
-            and head.content_digest != record.content_digest
-            and self._contents.get(head.content_digest) == head.doc_id
-        ):
-            del self._contents[head.content_digest]
-        first = self._contents.setdefault(record.content_digest, record.doc_id)
-        return () if first == record.doc_id else (f"same text as {first!r}",)
-
 
 def _facts(source: Source) -> dict[str, object]:
     """What the caller says of a source, as JSON values."""
@@ -238,7 +260,10 @@ def _facts(source: Source) -> dict[str, object]:
 
 def _refuse_second_root(source: Source, other: str) -> None:
     """The same path under another folder is another document, as long as the first one is still there."""
-    if source.root and other and other != source.root and (Path(other) / source.path).exists():
+    if not source.root or not other or other == source.root:
+        return
+    first = Path(other) / source.path
+    if first.exists() and not first.samefile(Path(source.root) / source.path):
         raise IngestError(
             f"{source.doc_id!r} is stored already, from the folder {other!r}",
             way_out="Give one of the folders a prefix to set them apart.",

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewell.admission import check_category, check_labels
 from citewell.errors import CitewellError, InvalidRequest
-from citewell.identity import normalize_id
 from citewell.ingest import split
-from citewell.ingest.fingerprint import root_of
+from citewell.ingest.gone import Missing, missing
+from citewell.ingest.ignore import selection
 from citewell.ingest.pipeline import Pipeline
 from citewell.ingest.prepare import Analyze, Gone, Options, Preparation, Prepared, Source
 from citewell.ingest.read import READERS, Reader
 from citewell.ingest.sources import document_sources, file_source
-from citewell.ingest.walk import Found, walk
+from citewell.ingest.walk import walk
 from citewell.ingest.write import BatchEmbedder, BatchWriter
 from citewell.model import Document, DocumentInfo, FileReport, IngestReport, StoreBinding
 from citewell.ports import Embedder, Store
+
+if TYPE_CHECKING:
+    from citewell.ingest.prepare import Vectors
 
 _BATCH_CHUNKS = 256
 _BATCH_DOCUMENTS = 256
@@ -97,6 +101,9 @@ class Ingestion:
         scope: str | Sequence[str] | None = None,
         prefix: str = "",
         prune: bool = False,
+        include: str | Sequence[str] = (),
+        exclude: str | Sequence[str] = (),
+        respect_gitignore: bool = True,
         progress: OnProgress | None = None,
     ) -> IngestReport:
         """Ingest files and folders.
@@ -107,8 +114,16 @@ class Ingestion:
             scope: labels that every document bears. Front matter can't set them: a document must not decide who may
                 see it.
             prefix: put before every document id.
-            prune: delete documents that came from these folders under this prefix and whose file is gone. A folder that
-                could not be read to its end is not pruned, nor is anything when a single file is given.
+            prune: delete documents that came from these folders under this prefix and whose file is gone, or left out
+                by a `.citewellignore`. What a glob or a `.gitignore` leaves out stays, as does what nobody can read
+                now. A folder that could not be read to its end is not pruned, nor is anything when a single file is
+                given.
+            include: globs; if there are any, only files that one of them matches are taken. A glob has the syntax of a
+                line in `.gitignore` and is relative to the folder given: `*.md`, `api/`, `docs/**/*.txt`.
+            exclude: globs of what is not taken; wins over `include`.
+            respect_gitignore: leave out what `.gitignore` files name, in the folders and above them up to the top of
+                the working tree. `.citewellignore` files, of the same syntax, are always respected. A file that is
+                given itself is taken although an ignore file names it.
             progress: called in the caller's thread, now and then.
 
         Raises:
@@ -118,12 +133,20 @@ class Ingestion:
         """
         label, labels = check_category(category), check_labels(scope)
         chosen = [paths] if isinstance(paths, str | Path) else paths
-        found = walk([Path(path) for path in chosen], prefix=_checked_prefix(prefix), suffixes=self._readers.keys())
+        picked = selection(include, exclude, gitignore=respect_gitignore)
+        found = walk(
+            [Path(path) for path in chosen],
+            prefix=_checked_prefix(prefix),
+            suffixes=self._readers.keys(),
+            selection=picked,
+        )
         heads = self._heads()
-        leaving = _leaving(found, heads) if prune else ()
+        lost = missing(found, heads, prune=prune)
         sources = (file_source(file, self._readers, label, labels) for file in found.files)
-        run = _Run(self._store, self._embedder, self._options, self._clock, heads, leaving)
-        return run.report([*found.refused], sources, len(found.files), progress)
+        pruned = {root.path for root in found.roots if root.whole and prune}
+        run = _Run(self._store, self._embedder, self._options, self._clock, heads, lost, pruned)
+        report = run.report([*found.refused, *lost.reports], sources, len(found.files), progress)
+        return replace(report, ignored=len(found.left_out))
 
     def documents(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> IngestReport:
         """Ingest documents, taken from the iterable one by one in the caller's thread; raises as `paths`.
@@ -131,7 +154,7 @@ class Ingestion:
         A document without text deletes the stored one. Markdown may begin with front matter; what the Document itself
         says wins. Documents that are not given stay as they are.
         """
-        run = _Run(self._store, self._embedder, self._options, self._clock, self._heads(), ())
+        run = _Run(self._store, self._embedder, self._options, self._clock, self._heads(), Missing())
         return run.report([], document_sources(documents), None, progress)
 
     def _heads(self) -> dict[str, DocumentInfo]:
@@ -145,17 +168,9 @@ def _checked_prefix(prefix: object) -> str:
     return prefix
 
 
-def _leaving(found: Found, heads: Mapping[str, DocumentInfo]) -> tuple[str, ...]:
-    """Stored documents that came from a wholly walked root under this prefix and whose file is not there any more."""
-    roots = {root.path for root in found.roots if root.whole}
-    there = {file.doc_id for file in found.files}
-    return tuple(
-        doc_id
-        for doc_id, head in heads.items()
-        if doc_id not in there
-        and root_of(head.fingerprint) in roots
-        and doc_id == normalize_id(f"{found.prefix}{head.source}")
-    )
+def _no_vectors(doc_id: str) -> Vectors:
+    """Of a store that can't hand vectors out: texts that moved are embedded again."""
+    return {}
 
 
 class _Run:
@@ -168,10 +183,12 @@ class _Run:
         options: Options,
         clock: Callable[[], float],
         heads: Mapping[str, DocumentInfo],
-        leaving: Sequence[str],
+        lost: Missing,
+        pruned: Collection[str] = (),
     ) -> None:
-        self._store, self._clock, self._heads, self._leaving = store, clock, heads, leaving
-        self._preparation = Preparation(options, heads, store.stored, leaving=leaving)
+        self._store, self._clock, self._leaving = store, clock, lost.leaving
+        vectors: Callable[[str], Vectors] = getattr(store, "vectors", _no_vectors)
+        self._preparation = Preparation(options, heads, store.stored, vectors, leaving=lost.leaving, pruned=pruned)
         self._stop = threading.Event()
         self._pipeline = Pipeline(
             BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop
@@ -197,7 +214,7 @@ class _Run:
                     if progress:
                         progress(Progress(len(self._reports), total, self._embedded, doc_id))
                 self._pipeline.finish()
-                self._delete(self._leaving, "its file is gone")
+                self._prune()
                 self._compact()
             except CitewellError as error:
                 self._pipeline.settle()
@@ -215,7 +232,7 @@ class _Run:
             if isinstance(outcome, Prepared):
                 batch.add(outcome)
             elif isinstance(outcome, Gone):
-                self._delete([outcome.doc_id], outcome.detail)
+                self._delete({outcome.doc_id: outcome.detail})
             else:
                 self._reports.append(outcome)
             if batch.is_due():
@@ -224,10 +241,23 @@ class _Run:
         if batch:
             self._pipeline.put(batch.take())
 
-    def _delete(self, doc_ids: Sequence[str], detail: str) -> None:
-        if doc_ids:
-            self._store.delete(doc_ids)
-            self._reports += [FileReport(doc_id, "deleted", detail=detail) for doc_id in doc_ids]
+    def _prune(self) -> None:
+        """Delete what is leaving, but no text that has moved to a document which could not be stored."""
+        arrived = {file.doc_id for file in self._reports if file.status in ("added", "updated")}
+        gone = dict(self._leaving)
+        for doc_id, new in self._preparation.moved.items():
+            if new in arrived:
+                gone[doc_id] = f"moved to {new!r}"
+            else:
+                del gone[doc_id]
+                detail = f"its file is gone, but its text, now {new!r}, could not be stored there; it stays"
+                self._reports.append(FileReport(doc_id, "skipped", detail=detail))
+        self._delete(gone)
+
+    def _delete(self, details: Mapping[str, str]) -> None:
+        if details:
+            self._store.delete(list(details))
+            self._reports += [FileReport(doc_id, "deleted", detail=detail) for doc_id, detail in details.items()]
 
     def _changed(self) -> int:
         return sum(file.status in ("added", "updated", "deleted") for file in self._reports)

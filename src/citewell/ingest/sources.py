@@ -9,17 +9,16 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 
 from citewell.admission import check_category, check_labels
 from citewell.errors import CitewellError, IngestError, InvalidRequest
 from citewell.identity import check_doc_id
+from citewell.ingest.files import read_file
 from citewell.ingest.prepare import Source
 from citewell.ingest.read import Reader, Text, markdown_text, plain_text
 from citewell.ingest.walk import File
 from citewell.model import Document, FileReport
 
-_MOST_BYTES = 64 * 1024 * 1024
 _TEXTS: Mapping[str, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
 
 
@@ -30,7 +29,7 @@ def file_source(
     reader = readers[file.path.suffix.lower()]
     return Source(
         doc_id=file.doc_id,
-        load=partial(_load, file.path),
+        load=partial(read_file, file.path),
         read=partial(_read_file, reader, file.path.name),
         fallback_title=unicodedata.normalize("NFC", file.path.stem),
         source=file.source,
@@ -39,13 +38,6 @@ def file_source(
         root=file.root,
         path=file.source,
     )
-
-
-def _load(path: Path) -> bytes:
-    size = path.stat().st_size
-    if size > _MOST_BYTES:
-        raise IngestError(f"it has {size:,} bytes, more than {_MOST_BYTES:,}", way_out="Split it into several files.")
-    return path.read_bytes()
 
 
 def _read_file(reader: Reader, name: str, data: bytes) -> Text:

@@ -209,10 +209,12 @@ class IngestReport:
     Attributes:
         files: sorted by doc_id.
         seconds: wall time.
+        ignored: files and folders that globs and ignore files left out; they have no FileReport.
     """
 
     files: tuple[FileReport, ...]
     seconds: float = 0.0
+    ignored: int = 0
 
     def count(self, status: FileStatus) -> int:
         """How many files ended with this status."""
@@ -238,8 +240,9 @@ class IngestReport:
         statuses: tuple[FileStatus, ...] = (
             "added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text",
         )  # fmt: skip
+        summary: dict[str, int] = {status: self.count(status) for status in statuses}
         return {
-            "summary": {status: self.count(status) for status in statuses},
+            "summary": summary | {"ignored": self.ignored},
             "chunks": self.chunks,
             "embedded": self.embedded,
             "seconds": self.seconds,

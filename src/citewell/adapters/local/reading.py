@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from citewell.identity import find_identity, format_key
 from citewell.model import (
@@ -19,6 +22,9 @@ from citewell.model import (
     StoredChunk,
     StoredDocument,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _CHUNK_COLUMNS = (
     "d.doc_id, c.chunk_index, c.text, d.source, d.title, c.breadcrumb, d.category, d.scope, c.span_start, c.span_end,"
@@ -97,6 +103,17 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument
         "SELECT context_digest FROM chunks WHERE row BETWEEN ? AND ? ORDER BY row", (first, first + chunks - 1)
     )
     return StoredDocument(record, version, tuple(digest for (digest,) in digests))
+
+
+def read_vectors(connection: sqlite3.Connection, doc_id: str) -> dict[str, NDArray[np.float32]]:
+    """The vectors of a document by the context digest of their chunk."""
+    rows = connection.execute(
+        "SELECT c.context_digest, f.vector FROM documents AS d"
+        " JOIN chunks AS c ON c.row BETWEEN d.first_row AND d.first_row + d.chunks - 1"
+        " JOIN features AS f ON f.row = c.row WHERE d.doc_id = ?",
+        (doc_id,),
+    )
+    return {digest: np.frombuffer(vector, dtype="<f4").astype(np.float32) for digest, vector in rows}
 
 
 def rows_of(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, int]:

@@ -10,13 +10,22 @@ This file says what each call of the port does, in which order; how is known by 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewell.adapters.local.checking import verify
 from citewell.adapters.local.core import Core, open_core
-from citewell.adapters.local.reading import as_json, count, read_binding, read_catalogue, read_document, storable
+from citewell.adapters.local.reading import (
+    as_json,
+    count,
+    read_binding,
+    read_catalogue,
+    read_document,
+    read_vectors,
+    storable,
+)
 from citewell.adapters.local.snapshot import LocalSnapshot
 from citewell.adapters.local.writing import delete_documents, read_meta, write_changes, write_meta
 from citewell.errors import EmbedderMismatch, StoreUnreachable, StoreVersion
@@ -29,6 +38,10 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _ABANDONED: list[Core] = []
 """Cores of a parent process. Closing their connections here would disturb the parent; they are kept and left alone."""
@@ -128,6 +141,11 @@ class LocalStore:
         """What the planner needs of the stored version."""
         with self._core().reading() as connection:
             return read_document(connection, doc_id) if storable(doc_id) else None
+
+    def vectors(self, doc_id: str) -> Mapping[str, NDArray[np.float32]]:
+        """The stored vectors of a document by the context digest of their chunk; empty if there is none."""
+        with self._core().reading() as connection:
+            return read_vectors(connection, doc_id) if storable(doc_id) else {}
 
     def status(self) -> StoreStatus:
         """Figures and binding; the sequence counts writes."""
