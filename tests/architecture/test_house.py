@@ -74,7 +74,7 @@ def test_the_environment_is_read_by_the_settings_alone() -> None:
 def test_no_rule_calls_the_builtin_hash_or_opens_a_file() -> None:
     rules = [
         SOURCE / f"{name}.py"
-        for name in ("identity", "scope", "admission", "fusion", "scores", "postprocess", "projection")
+        for name in ("checks", "identity", "scope", "admission", "fusion", "scores", "postprocess", "projection")
     ]
     rules += sorted((SOURCE / "analysis").glob("*.py"))
     calls = [
