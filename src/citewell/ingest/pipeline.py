@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
+from typing import TypeVar
 
 from citewell.errors import CitewellError
 from citewell.ingest.prepare import Prepared
@@ -18,19 +19,27 @@ from citewell.ingest.write import BatchEmbedder, BatchWriter, Embedded, Stopped
 from citewell.model import FileReport
 
 _BATCHES_AHEAD = 2
+_TELL_EVERY_S = 0.5
 
+T = TypeVar("T")
 Reports = list[FileReport]
 
 
 class Pipeline:
     """Takes batches in order; a context manager. `reports` holds what became of their documents, as it comes in.
 
-    Leaving it, Ctrl-C included, finishes the writes that are due and drops the rest: what is stored is whole, and no
-    thread is left behind.
+    While the caller's thread waits, `waiting` is called in it every half second. Leaving it, Ctrl-C included, finishes
+    the writes that are due and drops the rest: what is stored is whole, and no thread is left behind.
     """
 
-    def __init__(self, embedder: BatchEmbedder, writer: BatchWriter, stop: threading.Event) -> None:
-        self._embedder, self._writer, self._stop = embedder, writer, stop
+    def __init__(
+        self,
+        embedder: BatchEmbedder,
+        writer: BatchWriter,
+        stop: threading.Event,
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._embedder, self._writer, self._stop, self._waiting = embedder, writer, stop, waiting
         self._embedding = ThreadPoolExecutor(1, "citewell-ingest-embed")
         self._writing = ThreadPoolExecutor(1, "citewell-ingest-write")
         self._last_write: Future[Reports] | None = None
@@ -73,7 +82,7 @@ class Pipeline:
 
     def _advance(self) -> None:
         try:
-            self._written.append(self._under_way.popleft().result())
+            self._written.append(self._awaited(self._under_way.popleft()))
         except Stopped:
             # Embedding stops when a write has failed; that fault is the one to tell.
             while self._written:
@@ -81,7 +90,13 @@ class Pipeline:
             raise
 
     def _collect(self) -> None:
-        self.reports += self._written.popleft().result()
+        reports = self._awaited(self._written.popleft())
+        self.reports += reports
+
+    def _awaited(self, future: Future[T]) -> T:
+        while not wait([future], timeout=_TELL_EVERY_S).done:
+            self._waiting()
+        return future.result()
 
     def _embed(self, batch: Sequence[Prepared]) -> Future[Reports]:
         if self._stop.is_set():

@@ -191,13 +191,19 @@ class _Run:
         self._preparation = Preparation(options, heads, store.stored, vectors, leaving=lost.leaving, pruned=pruned)
         self._stop = threading.Event()
         self._pipeline = Pipeline(
-            BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop
+            BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop, self._tell
         )
         self._reports = self._pipeline.reports
-        self._embedded = 0
+        self._embedded, self._latest = 0, ""
+        self._total: int | None = None
+        self._progress: OnProgress | None = None
 
     def _count(self, chunks: int) -> None:
         self._embedded += chunks
+
+    def _tell(self) -> None:
+        if self._progress:
+            self._progress(Progress(len(self._reports), self._total, self._embedded, self._latest))
 
     def report(
         self,
@@ -207,20 +213,20 @@ class _Run:
         progress: OnProgress | None,
     ) -> IngestReport:
         """Do the work."""
-        started = self._clock()
+        started, self._total, self._progress = self._clock(), total, progress
         with self._pipeline:
             try:
                 for doc_id in self._take(sources):
-                    if progress:
-                        progress(Progress(len(self._reports), total, self._embedded, doc_id))
+                    self._latest = doc_id
+                    self._tell()
                 self._pipeline.finish()
                 self._prune()
                 self._compact()
             except CitewellError as error:
                 self._pipeline.settle()
                 raise self._ended(error) from error
-        if progress:
-            progress(Progress(len(self._reports), total, self._embedded))
+        self._latest = ""
+        self._tell()
         files = sorted([*refused, *self._reports], key=lambda file: (file.doc_id, file.status, file.detail))
         return IngestReport(tuple(files), self._clock() - started)
 

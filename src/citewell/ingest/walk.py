@@ -21,7 +21,8 @@ from citewell.ingest.ignore import EVERYTHING, Level, Reason, Selection, left_ou
 from citewell.ingest.ignorefiles import IGNORE_FILES, levels_above, levels_of
 from citewell.model import FileReport
 
-_STORE = "citewell.db"
+STORE_FILE = "citewell.db"
+"""A folder that holds one is a store, and no documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class _Walk:
         try:
             with os.scandir(folder.path) as entries:
                 found = {entry.name: entry for entry in entries}
-            if folder.name and _STORE in found:
+            if folder.name and STORE_FILE in found:
                 return
             ignoring = [name for name in IGNORE_FILES if name in found]
             level = levels_of(folder.path, ignoring, folder.level, len(folder.name), self._state.selection.gitignore)

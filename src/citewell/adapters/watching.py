@@ -1,0 +1,72 @@
+"""Waves of changed paths from the operating system; the one door to watchfiles, which is an extra.
+
+It groups what comes at once and decides nothing about it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+from citewell.errors import IngestError, InvalidRequest
+
+_QUIET_MS, _LONGEST_MS, _LOOK_MS = 100, 1_600, 250
+
+
+def waves(paths: Sequence[Path], stop: threading.Event) -> Iterator[frozenset[str]]:
+    """Begin to watch: absolute paths that changed after the call, wave by wave; ends soon after `stop` is set.
+
+    A wave ends when nothing has changed for 0.1 s, after 1.6 s at the latest. An empty one says that nothing did.
+
+    Raises:
+        InvalidRequest: watchfiles is not installed.
+        IngestError: the paths can't be watched.
+    """
+    try:
+        from watchfiles import watch  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise InvalidRequest(
+            "watching needs the package watchfiles, which is not installed", way_out='Run `pip install "citewell[watch]"`.'
+        ) from error
+    places, deep = _places(paths)
+    changes = watch(
+        *places,
+        watch_filter=None,
+        debounce=_LONGEST_MS,
+        step=_QUIET_MS,
+        rust_timeout=_LOOK_MS,
+        yield_on_timeout=True,
+        stop_event=stop,
+        recursive=deep,
+        ignore_permission_denied=True,
+    )
+    with _told(paths):
+        first = next(changes, None)  # the watch begins with the first look, not with the call
+    if first is None:
+        return iter(())
+    return _paths_of(chain([first], changes), paths)
+
+
+def _places(paths: Sequence[Path]) -> tuple[list[Path], bool]:
+    """What to watch, and whether with all below it. A file is watched by its folder, for it may be replaced whole."""
+    folders = [path.absolute() for path in paths if path.is_dir()]
+    return folders + [path.absolute().parent for path in paths if not path.is_dir()], bool(folders)
+
+
+def _paths_of(changes: Iterator[set[tuple[object, str]]], paths: Sequence[Path]) -> Iterator[frozenset[str]]:
+    with _told(paths):
+        for change in changes:
+            yield frozenset(path for _, path in change)
+
+
+@contextmanager
+def _told(paths: Sequence[Path]) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        named = ", ".join(map(str, paths))
+        way_out = "On Linux the limit is fs.inotify.max_user_watches." if "limit" in str(error) else ""
+        raise IngestError(f"{named} can't be watched: {error}", way_out=way_out) from error
