@@ -14,6 +14,7 @@ from typing import Any
 
 from citewell.errors import InvalidRequest
 
+_NUMBERS = (float, int, Real)  # the built-in ones first: asking an abstract class takes ten times as long
 _NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
 
 
@@ -80,7 +81,7 @@ def as_number(value: object) -> float:
 
 def is_number(value: object) -> bool:
     """Whether it is a real number; NaN and infinity are, booleans are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
 
 
 def check_text(name: str, value: object) -> str:

@@ -11,8 +11,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from citewell.checks import as_number, check_mapping, check_number, check_texts, is_number, refusal
 from citewell.errors import InvalidRequest
 from citewell.model import PATHS
+
+_ABOVE_ZERO = math.nextafter(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def fuse(
     *,
     k: float = 60,
     weights: Mapping[str, float] | None = None,
-    similarity: Mapping[str, float] | None = None,
+    similarity: Mapping[str, float | None] | None = None,
 ) -> tuple[Fused, ...]:
     """Fuse rankings of evidence keys, best first, into one: score(key) = sum of weight / (k + rank).
 
@@ -53,61 +56,81 @@ def fuse(
         rankings: by path; best key first.
         k: > 0; the larger, the less the first ranks stand out.
         weights: by path; finite, >= 0.
-        similarity: of keys, for ties alone; NaN counts as unknown.
+        similarity: of keys, for ties alone; None and NaN count as unknown.
 
     Raises:
-        InvalidRequest: k or a weight is out of range, a weight's path is unknown, a ranking is a bare string.
+        InvalidRequest: k or a weight is out of range, a weight's path is unknown, a ranking is no list of texts.
     """
-    _check_k(k)
-    weighed = dict(weights or {})
-    _check_each(weighed, known={*PATHS, *rankings})
-    paths = _in_order(rankings)
-    _check_total([weighed.get(path, 1.0) for path in paths])
-    ranks = _ranks_by_key(rankings, paths)
-    fused = [Fused(key, _score(found, k, weighed), found) for key, found in ranks.items()]
-    known = similarity or {}
+    constant = check_number("the constant k of the fusion", k, least=_ABOVE_ZERO, wanted="a finite number > 0")
+    lists = _checked_rankings(rankings)
+    weighed = _checked_weights({} if weights is None else weights, known={*PATHS, *lists})
+    known = _checked_similarity({} if similarity is None else similarity)
+    _check_total([weighed.get(path, 1.0) for path in lists])
+    ranks = _ranks_by_key(lists)
+    fused = [Fused(key, _score(found, constant, weighed), found) for key, found in ranks.items()]
     return tuple(sorted(fused, key=lambda entry: _place(entry, known.get(entry.key))))
 
 
 def check_weights(weights: Mapping[str, float], *, paths: Sequence[str] = PATHS) -> None:
     """Refuse weights with which one path could outvote two that agree (RRF-5); for configuration.
 
-    Of the paths that can run together (`paths`; one without a weight weighs 1) the heaviest must weigh less than the
-    sum of the two lightest others: then a key at some rank in two of them always scores above a key at the same rank
-    in one alone. Fewer than three paths can't break the rule. Weights of paths that can't run are only checked to be
-    finite and >= 0.
+    Of the paths that have a vote (those of `paths`, which can run together, whose weight is not 0; one without a
+    weight weighs 1) the heaviest must weigh less than the sum of the two lightest others: then a key at some rank in
+    two of them always scores above a key at the same rank in one alone. Weight 0 silences a path as if it didn't run,
+    and fewer than three paths can't break the rule. Weights of paths that can't run are only checked to be finite and
+    >= 0.
 
     Raises:
         InvalidRequest: a weight is out of range, its path is unknown, or the rule is broken.
     """
-    _check_each(weights, known={*PATHS, *paths})
-    ranked = sorted((float(weights.get(path, 1.0)), path) for path in dict.fromkeys(paths))
-    if len(ranked) < 3:
+    running = check_texts("paths", paths, wanted="a list of paths")
+    weighed = _checked_weights(weights, known={*PATHS, *running})
+    voting = {path: weight for path in running if (weight := weighed.get(path, 1.0))}
+    if len(voting) < 3:
         return
-    (lightest, first), (light, second), *_, (heaviest, third) = ranked
+    (lightest, first), (light, second), *_, (heaviest, third) = sorted((voting[path], path) for path in voting)
     if heaviest >= lightest + light:
         raise InvalidRequest(
             f"the weight of {third!r}, {heaviest:g}, reaches the sum of two others: "
             f"{first!r} ({lightest:g}) and {second!r} ({light:g})",
-            way_out="Bring the weights closer together, or switch a path off instead of weighing it so low.",
+            way_out="Bring the weights closer together, or give a path that should have no vote the weight 0.",
         )
 
 
-def _check_k(k: float) -> None:
-    if isinstance(k, bool) or not math.isfinite(k) or k <= 0:
-        raise InvalidRequest(f"the constant k of the fusion can't be {k!r}", way_out="Give a finite number > 0.")
+def _checked_rankings(rankings: object) -> dict[str, list[str]]:
+    """The rankings as lists, in the order of PATHS, further ones by name."""
+    given = check_mapping("rankings", rankings, wanted="a list of evidence keys for each path")
+    further = sorted(path for path in given if path not in PATHS)
+    return {
+        path: check_texts(f"the ranking of {path!r}", given[path], wanted="a list of evidence keys, best first")
+        for path in (*PATHS, *further)
+        if path in given
+    }
 
 
-def _check_each(weights: Mapping[str, float], known: Collection[str]) -> None:
-    for path, weight in sorted(weights.items()):
+def _checked_weights(weights: object, known: Collection[str]) -> dict[str, float]:
+    given = check_mapping("weights", weights, wanted="a number for each path")
+    for path in sorted(given):
         if path not in known:
             raise InvalidRequest(
                 f"a weight is given for {path!r}, which is no path", way_out=f"Paths are: {', '.join(sorted(known))}."
             )
-        if isinstance(weight, bool) or not math.isfinite(weight) or weight < 0:
-            raise InvalidRequest(
-                f"the weight of {path!r} can't be {weight!r}", way_out="Give a finite number >= 0; 1 is neutral."
-            )
+    wanted = "a finite number >= 0; 1 is neutral"
+    return {
+        path: check_number(f"the weight of {path!r}", given[path], least=0, wanted=wanted) for path in sorted(given)
+    }
+
+
+def _checked_similarity(similarity: object) -> dict[str, float]:
+    """Those that are known; None and NaN are not."""
+    given = check_mapping("similarity", similarity, wanted="a number for each evidence key")
+    known: dict[str, float] = {}
+    for key, value in given.items():
+        if is_number(value):
+            known[key] = as_number(value)
+        elif value is not None:
+            raise refusal(f"the similarity of {key!r}", value, "a number, or None where it is unknown")
+    return {key: number for key, number in known.items() if number == number}
 
 
 def _check_total(weights: Sequence[float]) -> None:
@@ -115,21 +138,10 @@ def _check_total(weights: Sequence[float]) -> None:
         raise InvalidRequest("the weights add up to infinity", way_out="Give smaller weights; only their ratio counts.")
 
 
-def _in_order(rankings: Mapping[str, Sequence[str]]) -> list[str]:
-    further = sorted(path for path in rankings if path not in PATHS)
-    paths = [*(path for path in PATHS if path in rankings), *further]
-    for path in paths:
-        if isinstance(rankings[path], str):
-            raise InvalidRequest(
-                f"the ranking of {path!r} is a bare string", way_out="Give a sequence of evidence keys."
-            )
-    return paths
-
-
-def _ranks_by_key(rankings: Mapping[str, Sequence[str]], paths: Sequence[str]) -> dict[str, dict[str, int]]:
+def _ranks_by_key(rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     ranks: dict[str, dict[str, int]] = {}
-    for path in paths:
-        for rank, key in enumerate(rankings[path], start=1):
+    for path, keys in rankings.items():
+        for rank, key in enumerate(keys, start=1):
             ranks.setdefault(key, {}).setdefault(path, rank)
     return ranks
 
@@ -140,6 +152,5 @@ def _score(ranks: Mapping[str, int], k: float, weights: Mapping[str, float]) -> 
 
 
 def _place(entry: Fused, similarity: float | None) -> tuple[float, int, bool, float, str]:
-    unknown = similarity is None or math.isnan(similarity)
-    closeness = 0.0 if similarity is None or unknown else similarity
-    return (-entry.score, min(entry.ranks.values()), unknown, -closeness, entry.key)
+    closeness = 0.0 if similarity is None else similarity
+    return (-entry.score, min(entry.ranks.values()), similarity is None, -closeness, entry.key)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from citewell.errors import InvalidRequest
@@ -125,8 +128,51 @@ def test_k_that_is_no_finite_number_above_zero_is_refused(k: float) -> None:
 
 
 @pytest.mark.requirement("RRF-1")
+@pytest.mark.parametrize("k", ["60", None, [60], 10**400, 1j, np.array([60, 60])])
+def test_k_of_another_kind_is_refused_by_name_and_value(k: Any) -> None:  # noqa: ANN401 - raw on purpose
+    with pytest.raises(InvalidRequest, match="the constant k of the fusion can't be") as caught:
+        fuse({"dense": ["a"]}, k=k)
+    assert caught.value.way_out
+
+
+@pytest.mark.requirement("RRF-1")
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"rankings": None}, "rankings can't be None"),
+        ({"rankings": ["a"]}, "rankings can't be ['a']"),
+        ({"rankings": {1: ["a"]}}, "rankings can't have a key 1"),
+        ({"rankings": {"dense": None}}, "the ranking of 'dense' can't be None"),
+        ({"rankings": {"dense": {"a", "b"}}}, "the ranking of 'dense' can't be {'a', 'b'}"),
+        ({"rankings": {"dense": ["a", 5]}}, "the ranking of 'dense' can't hold 5"),
+        ({"rankings": {"dense": [["a"]]}}, "the ranking of 'dense' can't hold ['a']"),
+        ({"weights": "dense"}, "weights can't be 'dense'"),
+        ({"weights": {"dense": None}}, "the weight of 'dense' can't be None"),
+        ({"weights": {"dense": "1"}}, "the weight of 'dense' can't be '1'"),
+        ({"weights": {"dense": 1, 2: 1}}, "weights can't have a key 2"),
+        ({"similarity": 0.5}, "similarity can't be 0.5"),
+        ({"similarity": {"a": "0.5"}}, "the similarity of 'a' can't be '0.5'"),
+        ({"similarity": {"a": True}}, "the similarity of 'a' can't be True"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_by_name_and_value(arguments: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidRequest, match=re.escape(named)) as caught:
+        fuse(**{"rankings": {"dense": ["a"]}, **arguments})
+    assert caught.value.way_out
+
+
+@pytest.mark.requirement("RRF-1", "RRF-3")
+def test_numbers_of_numpy_and_unknown_similarities_are_taken() -> None:
+    rankings: Any = {"dense": np.array(["a", "b"]), "lexical": iter(["b", "a"])}
+    options: Any = {"k": np.int64(60), "weights": {"dense": np.float32(1)}}
+    fused = fuse(rankings, similarity={"a": None, "b": float(np.float32(0.5)), "c": math.inf}, **options)
+    assert [(entry.key, entry.score) for entry in fused] == [("b", 1 / 61 + 1 / 62), ("a", 1 / 61 + 1 / 62)]
+    assert type(fused[0].score) is float
+
+
+@pytest.mark.requirement("RRF-1")
 def test_a_bare_string_is_no_ranking() -> None:
-    with pytest.raises(InvalidRequest, match="'dense' is a bare string"):
+    with pytest.raises(InvalidRequest, match="the ranking of 'dense' can't be 'abc'"):
         fuse({"dense": "abc"})
 
 
@@ -267,8 +313,7 @@ def test_weights_with_which_two_paths_outvote_any_one_are_accepted(weights: dict
         ({"lexical": 2}, "'lexical', 2,"),
         ({"dense": 3}, "'dense', 3,"),
         ({"dense_filtered": 0.4, "lexical": 1.4}, "'lexical', 1.4,"),
-        ({"lexical": 0}, "'lexical' .0."),
-        ({"dense": 0, "dense_filtered": 0, "lexical": 0}, "'lexical', 0,"),
+        ({"dense_filtered": 0.01, "lexical": 1.01}, "'lexical', 1.01,"),
     ],
 )
 def test_a_weight_that_reaches_the_sum_of_two_others_is_refused(weights: dict[str, float], named: str) -> None:
@@ -283,6 +328,24 @@ def test_only_paths_that_can_run_together_are_weighed_against_each_other() -> No
     check_weights({"dense": 9}, paths=["lexical"])
     with pytest.raises(InvalidRequest, match="'windows', 2,"):
         check_weights({"windows": 2}, paths=["dense", "dense_filtered", "lexical", "windows"])
+
+
+@pytest.mark.requirement("RRF-1", "RRF-5")
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"lexical": 0},
+        {"dense": 1, "dense_filtered": 3, "lexical": 0},
+        {"dense": 0, "dense_filtered": 0, "lexical": 9},
+        {"dense": 0, "dense_filtered": 0, "lexical": 0},
+        {"lexical": np.float32(0)},
+    ],
+)
+def test_a_silent_path_is_compared_with_no_other(weights: dict[str, float]) -> None:
+    """Trial I10: dense 1, lexical 0. With fewer than three paths that vote there is nothing to outvote."""
+    check_weights(weights)
+    with pytest.raises(InvalidRequest, match="'windows', 2,"):
+        check_weights({"windows": 2, "lexical": 0}, paths=["dense", "dense_filtered", "lexical", "windows"])
 
 
 @pytest.mark.requirement("RRF-1", "RRF-5")
@@ -305,6 +368,7 @@ def test_with_accepted_weights_a_key_ranked_alike_by_two_paths_beats_one_ranked_
         check_weights(weights)
     except InvalidRequest:
         return
+    assume(all(weights.values()))
     first, second, third = paths
     above = [f"above-{n}" for n in range(rank - 1)]
     rankings = {first: [*above, "both"], second: [*above, "both"], third: [*above, "one"]}
