@@ -10,8 +10,8 @@ rounding can't turn around.
 from __future__ import annotations
 
 import math
-from numbers import Real
 
+from citewell.checks import as_number, shown
 from citewell.errors import InvalidRequest
 
 
@@ -52,39 +52,13 @@ def normalize_ip(score: float, *, unit: bool = True) -> float:
     return math.copysign(1.0 / (1.0 + 1.0 / abs(product)), product) if product else 0.0
 
 
-def check_similarity_floor(value: float | None) -> float | None:
-    """A floor for similarities as it may be compared with: in [-1, 1]; None = off, 0 is a floor (SCORE-5).
-
-    Raises:
-        InvalidRequest: it is outside [-1, 1], NaN, a boolean or no number.
-    """
-    if value is None:
-        return None
-    floor = _number(value)
-    if not -1.0 <= floor <= 1.0:
-        raise InvalidRequest(
-            f"a similarity floor can't be {value!r}", way_out="Give a number from -1 to 1, or nothing for no floor."
-        )
-    return floor
-
-
 def _finite(value: object) -> float:
-    number = _number(value)
+    number = as_number(value)
     if not math.isfinite(number):
         raise InvalidRequest(
-            f"{value!r} is no similarity or distance", way_out="Treat the similarity of this hit as unknown."
+            f"{shown(value)} is no similarity or distance", way_out="Treat the similarity of this hit as unknown."
         )
     return number
-
-
-def _number(value: object) -> float:
-    """The value as a float; NaN for what is no number, infinity for what is too large."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _clipped(similarity: float) -> float:

@@ -1,4 +1,4 @@
-"""One similarity for every metric, higher is closer (SCORE-2), and what a floor may be (SCORE-5)."""
+"""One similarity for every metric, higher is closer (SCORE-2)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell.checks import shown
 from citewell.errors import InvalidRequest
-from citewell.scores import check_similarity_floor, normalize_cosine, normalize_ip, normalize_l2
+from citewell.scores import normalize_cosine, normalize_ip, normalize_l2
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 EVERY: list[Callable[[float], float]] = [
@@ -78,7 +79,11 @@ def test_the_three_metrics_agree_on_unit_vectors() -> None:
 
 
 @pytest.mark.requirement("SCORE-2")
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, None, "0.5", 10**400])
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, -math.inf, True, None, "0.5", 10**400, [0.5], [10**6_000]],
+    ids=lambda value: shown(value),
+)
 @pytest.mark.parametrize("normalize", EVERY)
 def test_what_is_no_finite_number_is_no_similarity(normalize: Callable[[object], float], value: object) -> None:
     with pytest.raises(InvalidRequest, match="is no similarity") as caught:
@@ -130,28 +135,3 @@ def test_numbers_that_differ_visibly_keep_differing(one: float, other: float) ->
 def test_every_similarity_is_in_the_range_of_a_floor(value: float) -> None:
     for normalize in EVERY:
         assert -1.0 <= normalize(value) <= 1.0
-
-
-@pytest.mark.requirement("SCORE-5")
-@pytest.mark.parametrize("value", [0, 0.0, -1, 1, 0.45, np.float32(0.5), np.int64(1)])
-def test_a_floor_from_minus_one_to_one_is_taken_as_it_is(value: float) -> None:
-    """Trial I25: 0 is a floor."""
-    floor = check_similarity_floor(value)
-    assert floor == value
-    assert type(floor) is float
-
-
-@pytest.mark.requirement("SCORE-5")
-def test_only_not_set_is_off() -> None:
-    assert check_similarity_floor(None) is None
-
-
-@pytest.mark.requirement("SCORE-5")
-@pytest.mark.parametrize(
-    "value", [1.0001, -1.0001, 60, math.nan, math.inf, -math.inf, True, False, "0.5", 10**400, [0.5]]
-)
-def test_a_floor_outside_the_range_is_refused_with_the_value(value: float) -> None:
-    """Trial I40: direction and range are stated and checked."""
-    with pytest.raises(InvalidRequest, match="similarity floor can't be") as caught:
-        check_similarity_floor(value)
-    assert "-1 to 1" in caught.value.way_out
