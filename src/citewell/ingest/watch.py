@@ -32,7 +32,7 @@ def watch(
     concerns: Callable[[str], bool],
     *,
     trouble: Callable[[CitewellError, float], None],
-    pause: Callable[[float], None],
+    pause: Callable[[float], object],
 ) -> Iterator[IngestReport]:
     """The report of the first run, then of each run after a wave that concerns the documents.
 
