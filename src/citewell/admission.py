@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from numbers import Integral, Real
+from numbers import Integral
 from operator import itemgetter
 from typing import Final, Literal, get_args
 
 import regex
 
+from citewell.checks import as_number, check_count, check_number, shown
 from citewell.errors import InvalidRequest, ScopeDenied
 from citewell.model import LookupPolicy, Mode, Scalar, SearchPolicy
 
@@ -31,40 +30,21 @@ MAX_QUERY_CHARACTERS: Final = 4_000
 MAX_COUNT: Final = 10_000
 """The largest retrieve_k and return_n."""
 
-
-NO_FLOOR: Final = -1.0
-"""The `min_similarity` that switches a configured floor off for one call."""
-
-
-class _Unset(Enum):
-    UNSET = "unset"
-
-
-UNSET: Final = _Unset.UNSET
-"""Nothing was given, where None could be taken for a value."""
+OFF: Final = "off"
+"""The `min_similarity` that switches a configured floor off for one call; None means that the call says nothing."""
 
 _NUMBERS = ("retrieve_k", "return_n", "max_chunks_per_document", "min_similarity")
 _SETTINGS: Origin = "settings"
 _MODES: tuple[Mode, ...] = get_args(Mode)
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_VISIBLE = regex.compile(r"[^\p{P}\p{Z}\p{C}\p{M}\u115f\u1160\u2800\u3164\uffa0]")
-_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_SAYING = regex.compile(
+    r"[[\p{L}\p{N}]--[\u115f\u1160\u3164\uffa0]]"  # a letter or number; some letters of Hangul only fill space
+    r"|[\p{So}&&\p{Extended_Pictographic}]|\p{Regional_Indicator}",  # an emoji
+    regex.V1,
+)
+_FIELD = regex.compile(r"[\p{L}_][\p{L}\p{M}\p{N}_.-]*")
 _INTEGERS = range(-(2**63), 2**63)
-
-
-class _Brief(reprlib.Repr):
-    """Shows any value in a line; Python itself refuses to write out integers of thousands of digits."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = 80
-
-    def repr_int(self, value: int, level: int) -> str:
-        return super().repr_int(value, level) if value.bit_length() <= 256 else f"<{value.bit_length()} bits>"
-
-
-_BRIEF = _Brief()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +81,23 @@ def admit(
     mode: object = None,
     retrieve_k: object = None,
     return_n: object = None,
-    min_similarity: object = UNSET,
+    min_similarity: object = None,
     max_chunks_per_document: object = None,
     policy: LookupPolicy,
     search: SearchPolicy,
     require_scope: bool = False,
 ) -> LookupRequest:
-    """Check every argument of a lookup; None (for `min_similarity` also UNSET) means that the call doesn't give it.
+    """Check every argument of a lookup; None means that the call doesn't give it.
 
-    A configured floor is switched off for one call with `min_similarity=-1`: every similarity is at least that, so it
-    reads as "no floor", and lets hits without a similarity pass too.
+    A query says something if it holds a letter, a number or an emoji; punctuation, symbols (of mathematics, money and
+    markup, frames, arrows) and what can't be seen say nothing. A query longer than MAX_QUERY_CHARACTERS is clamped to
+    its beginning, or, where that says nothing, to what follows from the first character that does.
+
+    `min_similarity` is a floor in [-1, 1], -1 one like any other: a hit without a similarity is below it (SCORE-5).
+    A configured floor is switched off for one call with "off".
+
+    Fields of `where` are named in letters of any script, digits, "_", "." and "-", and compared exactly as written,
+    for metadata is stored as written.
 
     Raises:
         InvalidRequest: an argument can't be used; the message names it and its value.
@@ -122,8 +109,8 @@ def admit(
         notes.append("a blank category counts as none")
     labels = admit_scope(scope, require_scope=require_scope)
     effective, origins = _admit_numbers(policy, retrieve_k, return_n, max_chunks_per_document, min_similarity)
-    if min_similarity == NO_FLOOR:
-        notes.append("min_similarity -1: no floor for this call")
+    if _is_off(min_similarity):
+        notes.append("min_similarity off: no floor for this call")
     return LookupRequest(
         query=text,
         mode=_admit_mode(mode, search.mode),
@@ -162,7 +149,7 @@ def check_category(value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or _SURROGATE.search(value):
-        raise InvalidRequest(f"a category can't be {_shown(value)}", way_out="Give one text, or nothing.")
+        raise InvalidRequest(f"a category can't be {shown(value)}", way_out="Give one text, or nothing.")
     return unicodedata.normalize("NFC", value).strip() or None
 
 
@@ -179,9 +166,7 @@ def check_labels(value: object) -> tuple[str, ...] | None:
         return None
     labels = [value] if isinstance(value, str) else value
     if not isinstance(labels, (Sequence, Set)) or isinstance(labels, (bytes, bytearray, memoryview)):
-        raise InvalidRequest(
-            f"a scope can't be {_shown(value)}", way_out="Give a list of labels, or one label as text."
-        )
+        raise InvalidRequest(f"a scope can't be {shown(value)}", way_out="Give a list of labels, or one label as text.")
     return tuple(sorted({_label(label) for label in labels}))
 
 
@@ -191,43 +176,36 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
     Raises:
         InvalidRequest: names every unknown one, and those that are known.
     """
-    unknown = sorted(set(given) - set(known))
+    unknown = sorted({shown(name) for name in given if name not in known})
     if unknown:
-        names = ", ".join(map(_shown, unknown))
-        raise InvalidRequest(f"unknown argument {names}", way_out=f"Known are: {', '.join(known)}.")
-
-
-def check_count(name: str, value: object, *, least: int = 1, most: int = MAX_COUNT) -> int:
-    """A whole number within bounds; integers of numpy are integers, booleans, floats and digits in text are not.
-
-    Raises:
-        InvalidRequest: names the argument, the value and the bounds.
-    """
-    count = int(value) if not isinstance(value, bool) and isinstance(value, Integral) else least - 1
-    if not least <= count <= most:
-        raise InvalidRequest(f"{name} can't be {_shown(value)}", way_out=f"Give an integer from {least} to {most}.")
-    return count
+        raise InvalidRequest(f"unknown argument {', '.join(unknown)}", way_out=f"Known are: {', '.join(known)}.")
 
 
 def _admit_query(query: object) -> tuple[str, list[str]]:
     if not isinstance(query, str):
-        raise InvalidRequest(f"a query must be a text, not {_shown(query)}", way_out="Give the question as text.")
+        raise InvalidRequest(f"a query must be a text, not {shown(query)}", way_out="Give the question as text.")
     usable = _UNUSABLE.sub("", query)
     notes = ["NUL characters and lone surrogates were left out of the query"] if usable != query else []
     whole = usable.strip()
     kept = _clamp(whole)
-    if not _VISIBLE.search(kept):
+    first = _SAYING.search(whole)
+    if first is None:
         raise InvalidRequest(
-            f"the query {_shown(query)} holds nothing to search for",
+            f"the query {shown(query)} holds nothing to search for",
             way_out="Give words: a question, a name or a code.",
         )
+    if first.start() < len(kept):
+        part = f"its first {len(kept)} of {len(whole)} characters"
+    else:
+        kept = _clamp(whole[first.start() :])
+        part = f"characters {first.start() + 1} to {first.start() + len(kept)} of {len(whole)}"
     if kept != whole:
-        notes.append(f"the query was too long: its first {len(kept)} of {len(whole)} characters were kept")
+        notes.append(f"the query was too long: {part} were kept")
     return kept, notes
 
 
 def _clamp(text: str) -> str:
-    """The text's beginning, cut at white space; inside a word, between characters, where the last one is very long."""
+    """A text's beginning, cut at white space; inside a word, between characters, where the last one is very long."""
     if len(text) <= MAX_QUERY_CHARACTERS:
         return text
     start = text[: MAX_QUERY_CHARACTERS + 1]
@@ -244,7 +222,7 @@ def _admit_mode(mode: object, configured: Mode) -> Mode:
     for known in _MODES:
         if isinstance(mode, str) and mode == known:
             return known
-    raise InvalidRequest(f"there is no mode {_shown(mode)}", way_out=f"Choose one of {', '.join(_MODES)}.")
+    raise InvalidRequest(f"there is no mode {shown(mode)}", way_out=f"Choose one of {', '.join(_MODES)}.")
 
 
 def _admit_numbers(
@@ -253,26 +231,31 @@ def _admit_numbers(
     """The policy with what the call gives put in, and where each of the four numbers came from."""
     effective, origins = policy, dict.fromkeys(_NUMBERS, _SETTINGS)
     if retrieve_k is not None:
-        effective, origins["retrieve_k"] = replace(effective, retrieve_k=check_count("retrieve_k", retrieve_k)), "call"
+        effective, origins["retrieve_k"] = replace(effective, retrieve_k=_width("retrieve_k", retrieve_k)), "call"
     if return_n is not None:
-        effective, origins["return_n"] = replace(effective, return_n=check_count("return_n", return_n)), "call"
+        effective, origins["return_n"] = replace(effective, return_n=_width("return_n", return_n)), "call"
     if cap is not None:
-        count = check_count("max_chunks_per_document", cap, least=0)
+        count = _width("max_chunks_per_document", cap, least=0)
         effective, origins["max_chunks_per_document"] = replace(effective, max_chunks_per_document=count), "call"
-    if floor is not None and floor is not UNSET:
+    if floor is not None:
         effective, origins["min_similarity"] = replace(effective, min_similarity=_floor(floor)), "call"
     _check_width(effective, origins)
     return effective, origins
 
 
+def _width(name: str, value: object, *, least: int = 1) -> int:
+    return check_count(name, value, least=least, most=MAX_COUNT)
+
+
 def _floor(value: object) -> float | None:
-    """The threshold; None for NO_FLOOR."""
-    number = _number(value)
-    if not -1 <= number <= 1:
-        raise InvalidRequest(
-            f"min_similarity can't be {_shown(value)}", way_out="Give a number from -1 (no floor) to 1, or nothing."
-        )
-    return None if number == NO_FLOOR else number
+    """The threshold; None for OFF."""
+    if _is_off(value):
+        return None
+    return check_number("min_similarity", value, least=-1, most=1, wanted="a number from -1 to 1, or 'off' for none")
+
+
+def _is_off(floor: object) -> bool:
+    return isinstance(floor, str) and floor == OFF
 
 
 def _check_width(policy: LookupPolicy, origins: Mapping[str, Origin]) -> None:
@@ -289,7 +272,7 @@ def _admit_where(where: object) -> tuple[tuple[str, Scalar], ...]:
         return ()
     if not isinstance(where, Mapping):
         raise InvalidRequest(
-            f"where can't be {_shown(where)}", way_out="Give fields and the value that each must equal."
+            f"where can't be {shown(where)}", way_out="Give fields and the value that each must equal."
         )
     return tuple(sorted(((_field(name), _scalar(name, value)) for name, value in where.items()), key=itemgetter(0)))
 
@@ -297,7 +280,7 @@ def _admit_where(where: object) -> tuple[tuple[str, Scalar], ...]:
 def _field(name: object) -> str:
     if not isinstance(name, str) or not _FIELD.fullmatch(name):
         raise InvalidRequest(
-            f"where can't have a field {_shown(name)}",
+            f"where can't have a field {shown(name)}",
             way_out="Field names are letters, digits, '_', '.' and '-', and begin with a letter or '_'.",
         )
     return name
@@ -311,32 +294,17 @@ def _scalar(name: object, value: object) -> Scalar:
     if isinstance(value, Integral):
         if int(value) in _INTEGERS:
             return int(value)
-    elif math.isfinite(number := _number(value)):
+    elif math.isfinite(number := as_number(value)):
         return number
     raise InvalidRequest(
-        f"where can't compare {_shown(name)} with {_shown(value)}",
+        f"where can't compare {shown(name)} with {shown(value)}",
         way_out="Give a text, an integer of 64 bits, a finite number, true or false.",
     )
-
-
-def _number(value: object) -> float:
-    """A real number as a float; NaN for what is none, infinity for what is too large."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _label(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
         raise InvalidRequest(
-            f"a scope can't hold the label {_shown(value)}", way_out="Labels are text that is not blank."
+            f"a scope can't hold the label {shown(value)}", way_out="Labels are text that is not blank."
         )
     return value
-
-
-def _shown(value: object) -> str:
-    """The value as a message shows it: never more than a line of it."""
-    return _BRIEF.repr(value)

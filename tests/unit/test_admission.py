@@ -12,17 +12,17 @@ import pytest
 from citewell.admission import (
     MAX_COUNT,
     MAX_QUERY_CHARACTERS,
-    UNSET,
     LookupRequest,
     admit,
     admit_scope,
     check_category,
-    check_count,
     check_labels,
     check_names,
 )
+from citewell.analysis import analyze_query
 from citewell.errors import InvalidRequest, ScopeDenied
-from citewell.model import LookupPolicy, SearchPolicy
+from citewell.model import Candidate, LookupPolicy, SearchPolicy
+from citewell.postprocess import refine
 
 SETTINGS = LookupPolicy(retrieve_k=50, return_n=5, max_chunks_per_document=2, min_similarity=0.4)
 SURROGATE = "\ud800"
@@ -76,17 +76,29 @@ def test_a_request_is_a_value_that_can_be_compared_and_copied() -> None:
 @pytest.mark.requirement("SAFE-4")
 @pytest.mark.parametrize(
     "query",
-    ["", "   ", "？？", "\u200b", "\u200b ?!", "…", "\x00", SURROGATE, "\u3164\u2800\n", "\ufe0f", "()[]{}", "\u0301"],
-)
+    [
+        "", "   ", "？？", "\u200b", "\u200b ?!", "…", "\x00", SURROGATE, "\u3164\u2800\n", "\ufe0f", "()[]{}",
+        "\u0301", "===", "```", "|", "~", "$", "^", "+", "<>", "€ ₿", "`~^¨", "→ ⇒", "<!-- -->", "|---|---|",
+        "$ > #", "│ ┌ █ ◇", "° ⌘", "\U0001f3fd",
+    ],
+)  # fmt: skip
 def test_a_query_without_anything_to_search_for_is_refused(query: str) -> None:
-    """I119."""
+    """I119; symbols of mathematics, money and markup are punctuation, as are frames, arrows and shapes."""
     assert "nothing to search for" in refusal(query=query)
 
 
 @pytest.mark.requirement("SAFE-4")
-@pytest.mark.parametrize("query", ["c", "5", "+", "🔥", "网", "₿", "é"])
-def test_one_visible_character_is_enough(query: str) -> None:
+@pytest.mark.parametrize("query", ["c", "5", "网", "é", "½", "②", "ⅳ", "℃ 5", "C++", "$PATH", "=a="])
+def test_one_letter_or_number_is_enough(query: str) -> None:
     assert ask(query).query == query
+
+
+@pytest.mark.requirement("SAFE-4")
+@pytest.mark.parametrize("query", ["🔥", "⚠️", "✔", "👍🏽", "🇨🇭", "👨\u200d👩\u200d👧", "?! 🚀"])
+def test_an_emoji_is_a_query(query: str) -> None:
+    """Documents are marked with emoji, and the analysis has a term for each."""
+    assert ask(query).query == query
+    assert analyze_query(query)
 
 
 @pytest.mark.parametrize("query", [None, 5, b"etcd", ["etcd"], {"query": "etcd"}])
@@ -125,8 +137,21 @@ def test_a_long_query_without_spaces_is_cut_between_characters() -> None:
 
 
 @pytest.mark.requirement("SAFE-4")
-def test_a_long_query_that_begins_with_nothing_but_punctuation_is_refused() -> None:
-    assert "nothing to search for" in refusal(query="?" * 5_000 + " why")
+def test_a_long_query_that_begins_with_nothing_but_punctuation_is_kept_from_its_first_word_on() -> None:
+    request = ask("？" * 5_000 + " hello")
+    assert request.query == "hello"
+    assert request.notes == ("the query was too long: characters 5002 to 5006 of 5006 were kept",)
+    longer = ask("=" * 4_000 + "four " * 1_000)
+    assert longer.query == ("four " * 800).rstrip()
+    assert longer.notes == ("the query was too long: characters 4001 to 7999 of 8999 were kept",)
+    assert "nothing to search for" in refusal(query="？" * 5_000 + " =")
+
+
+@pytest.mark.requirement("SAFE-4")
+def test_a_long_query_keeps_its_beginning_if_that_holds_anything() -> None:
+    request = ask("？" * 3_998 + "ab cd")
+    assert request.query == "？" * 3_998 + "ab"
+    assert request.notes == ("the query was too long: its first 4000 of 4003 characters were kept",)
 
 
 @pytest.mark.requirement("PORT-3")
@@ -170,20 +195,34 @@ def test_a_floor_of_0_is_a_floor_and_nothing_means_the_setting() -> None:
     """I25."""
     assert ask(min_similarity=0).policy.min_similarity == 0.0
     assert ask(min_similarity=None).policy.min_similarity == 0.4
-    assert ask(min_similarity=UNSET).policy.min_similarity == 0.4
-    assert ask(min_similarity=UNSET).origins["min_similarity"] == "settings"
+    assert ask(min_similarity=None).origins["min_similarity"] == "settings"
 
 
 @pytest.mark.requirement("SCORE-5")
-def test_minus_one_switches_a_configured_floor_off_for_one_call() -> None:
-    request = ask(min_similarity=-1)
+def test_minus_one_is_a_floor_like_any_other_in_the_call_and_in_the_settings() -> None:
+    """A hit without a similarity is below it; only "not set" and "off" are off."""
+    unknown = Candidate(evidence_key="a#chunk-0")
+    configured = admit("x", policy=LookupPolicy(min_similarity=-1), search=SearchPolicy()).policy
+    for policy in (ask(min_similarity=-1).policy, configured):
+        assert policy.min_similarity == -1.0
+        assert refine([unknown], return_n=1, min_similarity=policy.min_similarity).kept == ()
+    assert ask(min_similarity=-1).notes == ()
+
+
+@pytest.mark.requirement("SCORE-5")
+def test_off_switches_a_configured_floor_off_for_one_call() -> None:
+    request = ask(min_similarity="off")
     assert request.policy.min_similarity is None
     assert request.origins["min_similarity"] == "call"
-    assert request.notes == ("min_similarity -1: no floor for this call",)
+    assert request.notes == ("min_similarity off: no floor for this call",)
+    for name in ("retrieve_k", "return_n", "max_chunks_per_document"):
+        assert f"{name} can't be 'off'" in refusal(**{name: "off"})
 
 
 @pytest.mark.requirement("SCORE-5")
-@pytest.mark.parametrize("value", [1.0001, -1.5, math.nan, math.inf, True, "0.5", 10**400, -(10**400), [0.5]])
+@pytest.mark.parametrize(
+    "value", [1.0001, -1.5, math.nan, True, "0.5", "OFF", "", 10**400, [0.5], np.array(["off"] * 2)]
+)
 def test_a_floor_outside_its_range_is_refused(value: object) -> None:
     """I40."""
     assert "min_similarity can't be" in refusal(min_similarity=value)
@@ -259,7 +298,33 @@ def test_filters_are_sorted_by_field_and_keep_their_types() -> None:
 
 
 @pytest.mark.requirement("SAFE-2")
-@pytest.mark.parametrize("name", ["x or 1==1", "", "1st", "a b", 'a"', "a]", "é", "a\n", 1, None])
+@pytest.mark.parametrize("name", ["标签", "année", "e\u0301tat", "дата", "タグ", "_x-1.y", "état.é", "x²", "हिन्दी"])
+def test_a_field_may_be_named_in_any_script_and_is_compared_as_written(name: str) -> None:
+    assert ask(where={name: "a"}).where == ((name, "a"),)
+
+
+@pytest.mark.requirement("SAFE-2")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x or 1==1",
+        "",
+        "1st",
+        "a b",
+        'a"',
+        "a'",
+        "a]",
+        "a\n",
+        "é\x00",
+        "标 签",
+        "标\u200b签",
+        "\u0301a",
+        "-a",
+        "标签；",
+        1,
+        None,
+    ],
+)
 def test_a_field_name_that_could_be_syntax_is_refused(name: object) -> None:
     """I71."""
     assert "where can't have a field" in refusal(where={name: "a"})
@@ -287,10 +352,10 @@ def test_unknown_arguments_are_refused_by_name_with_the_known_ones() -> None:
         check_names(["query", "top_k", "filter"], ["query", "scope"])
 
 
-def test_counts_of_other_rooms_are_checked_with_bounds_of_their_own() -> None:
-    assert check_count("neighbours", 0, least=0, most=10) == 0
-    with pytest.raises(InvalidRequest, match=r"neighbours can't be 11\. Give an integer from 0 to 10\."):
-        check_count("neighbours", 11, least=0, most=10)
+@pytest.mark.requirement("API-8")
+def test_argument_names_that_are_no_texts_are_unknown_too() -> None:
+    with pytest.raises(InvalidRequest, match=r"unknown argument 'a', 5, \['b'\]"):
+        check_names([5, "a", ["b"], "q"], ["q"])  # type: ignore[list-item]  # raw on purpose
 
 
 def test_a_message_shows_no_more_than_a_line_of_a_value() -> None:
