@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from citewell.cli import render
+from citewell.cli import render, reports
 from citewell.cli.edge import edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, load_settings
 
@@ -51,7 +51,7 @@ def tour(location: Path, config: Path | None, *, as_json: bool) -> None:
     with (
         resources.as_file(corpus) as folder,
         Knowledge.open(location, settings=load_settings(config)) as knowledge,
-        render.ingestion_progress(quiet=as_json) as progress,
+        reports.progress_bar(quiet=as_json) as progress,
     ):
         report = knowledge.ingest(folder, progress=progress)
         answers = [_ask(knowledge, question["question"]) for question in questions]
@@ -65,7 +65,7 @@ def tour(location: Path, config: Path | None, *, as_json: bool) -> None:
         return
     out = render.console()
     out.print(Text("Citewell reads the runbooks of an invented shop and answers four questions.", style="bold"))
-    render.ingestion(report)
+    reports.ingestion(report)
     for number, (question, pair) in enumerate(zip(questions, answers, strict=True), start=1):
         _show(number, question, *pair)
     out.print()

@@ -7,8 +7,7 @@ taken for markup. Nothing is computed here that a result doesn't already say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -22,8 +21,6 @@ from citewell.model import (
     Candidate,
     DocumentInfo,
     EvidenceBlock,
-    FileStatus,
-    IngestReport,
     LookupOutcome,
     PathReport,
     StoreStatus,
@@ -31,9 +28,6 @@ from citewell.model import (
 from citewell.projection import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from citewell.ingest import Progress
     from citewell.lookup import LookupResult
 
 _LINES, _LINE = 6, 200
@@ -286,49 +280,3 @@ def _pairs(rows: Mapping[str, object]) -> None:
     for name, value in rows.items():
         grid.add_row(name, str(value))
     console().print(grid)
-
-
-def ingestion(report: IngestReport) -> None:
-    """One line per file that was not plainly fine, then the summary."""
-    out = console()
-    for file in report.files:
-        if file.detail or file.status in ("failed", "skipped", "no_text", "deleted"):
-            out.print(Text(f"{file.status:<9} {file.doc_id}{': ' if file.detail else ''}{file.detail}"))
-    counts = [f"{report.count(status)} {status.replace('_', ' ')}" for status in _REPORTED if report.count(status)]
-    out.print(
-        Text(
-            f"{', '.join(counts) or 'no files'}; {report.chunks} chunks, {report.embedded} embedded,"
-            f" {report.seconds:.1f} s",
-            style="bold",
-        )
-    )
-
-
-_REPORTED: tuple[FileStatus, ...] = ("added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text")
-
-
-@contextmanager
-def ingestion_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
-    """A progress bar on stderr while files are ingested; nothing where stderr is no terminal."""
-    err = console(stderr=True)
-    if quiet or not err.is_terminal:
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("files"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("files", total=None, rate="")
-
-        def advance(progress: Progress) -> None:
-            rate = f"{progress.embedded} chunks embedded"
-            bar.update(task, completed=progress.files_done, total=progress.files_total, rate=rate)
-
-        yield advance

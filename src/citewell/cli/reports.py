@@ -1,0 +1,118 @@
+"""What an ingestion tells a person: a bar while it runs, one line per file that was not plainly fine, the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from citewell.cli.render import console
+from citewell.model import FileReport, FileStatus, IngestReport
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from citewell.ingest import Progress
+
+    Tell = Callable[[Progress], None]
+
+_REPORTED: tuple[FileStatus, ...] = ("added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text")
+
+
+def ingestion(report: IngestReport) -> None:
+    """One line per file that was not plainly fine, then the summary."""
+    out = console()
+    for file in report.files:
+        if file.detail or file.status in ("failed", "skipped", "no_text", "deleted"):
+            out.print(Text(_line(file)), soft_wrap=True)
+    out.print(Text(summary(report), style="bold"))
+
+
+def _line(file: FileReport) -> str:
+    return f"{file.status:<9} {file.doc_id}{': ' if file.detail else ''}{file.detail}"
+
+
+def summary(report: IngestReport) -> str:
+    """`2 added, 1 failed, 3 ignored; 14 chunks, 9 embedded, 0.4 s`."""
+    counts = [f"{report.count(status)} {status.replace('_', ' ')}" for status in _REPORTED if report.count(status)]
+    counts += [f"{report.ignored} ignored"] if report.ignored else []
+    return (
+        f"{', '.join(counts) or 'no files'}; {report.chunks} chunks, {report.embedded} embedded, {report.seconds:.1f} s"
+    )
+
+
+def changes(report: IngestReport, before: IngestReport) -> list[FileReport]:
+    """What a further run did, and what is wrong that was not wrong in the run before."""
+    known = set(before.files)
+    return [
+        file
+        for file in report.files
+        if file.status in ("added", "updated", "deleted") or (file.status != "unchanged" and file not in known)
+    ]
+
+
+def further_ingestion(files: list[FileReport]) -> None:
+    """One line for each of these files."""
+    out = console()
+    for file in files:
+        written = f" ({file.chunks} chunks, {file.embedded} embedded)" if file.status in ("added", "updated") else ""
+        out.print(Text(f"{_line(file)}{written}"), soft_wrap=True)
+
+
+class Latest:
+    """Remembers how far a run has come, and passes it on."""
+
+    def __init__(self) -> None:
+        self.tell: Tell | None = None
+        self._progress: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note."""
+        self._progress = progress
+        if self.tell:
+            self.tell(progress)
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a run is in the middle."""
+        return self._progress is not None and bool(self._progress.doc_id)
+
+    def __str__(self) -> str:
+        """` after 12 of 40 files`; empty before the first."""
+        if self._progress is None:
+            return ""
+        return f" after {self._progress.files_done:,} of {self._progress.files_total or 'an unknown number of'} files"
+
+
+@contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[Tell | None]:
+    """A bar on stderr: files done, chunks embedded and their rate, time left; nothing where stderr is no terminal."""
+    err = console(stderr=True)
+    if quiet or not err.is_terminal:
+        yield None
+        return
+    with _bar() as bar:
+        task = bar.add_task("files", total=None, embedded="")
+
+        def advance(progress: Progress) -> None:
+            seconds = bar.tasks[0].elapsed or 0.0
+            embedded = f"{progress.embedded:,} chunks, {progress.embedded / max(seconds, 0.1):,.0f}/s"
+            bar.update(task, completed=progress.files_done, total=progress.files_total, embedded=embedded)
+
+        yield advance
+
+
+def _bar() -> Bar:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("files"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[embedded]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    return Bar(*columns, console=console(stderr=True), transient=True)
