@@ -90,6 +90,16 @@ class Finding:
     detail: str = ""
     repaired: bool = False
 
+    def to_dict(self) -> dict[str, object]:
+        """JSON values, in the order of the fields."""
+        return {
+            "kind": self.kind,
+            "where": self.where,
+            "evidence_key": self.evidence_key,
+            "detail": self.detail,
+            "repaired": self.repaired,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
@@ -102,3 +112,11 @@ class VerifyReport:
     def ok(self) -> bool:
         """Whether everything is sound now."""
         return all(finding.repaired for finding in self.findings)
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON values: whether it is sound, then the figures."""
+        return {
+            "ok": self.ok,
+            "chunks": self.chunks,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
