@@ -1,0 +1,118 @@
+"""Jupyter notebooks -> Markdown: text as it is, code in the kernel's language, what the cells printed (INGEST-1).
+
+Pictures are left out, long outputs are cut openly, colours of the terminal are gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from citewell.adapters.readers import blocks
+from citewell.adapters.readers.ansi import shown
+from citewell.adapters.readers.blocks import Block, joined
+from citewell.adapters.readers.decode import clean, decode
+from citewell.adapters.readers.json import parse, value_text
+from citewell.adapters.readers.paths import Members
+from citewell.errors import IngestError
+from citewell.model import Locator, Text
+
+_LONGEST_OUTPUT = 4_000
+_DATA_URI = re.compile(r"!\[([^\]]{0,300})\]\((?:data:|attachment:)[^)\s]*\)")
+_NO_TEXT = re.compile(r"\s*<(?:Figure|matplotlib|AxesSubplot|Axes|IPython|PIL|folium|plotly|altair|bokeh)[^>]*>\s*")
+_LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
+
+
+def read_notebook(data: bytes, name: str) -> Text:
+    """A notebook of format 3 or 4; JSON that is none is read as JSON.
+
+    Raises:
+        IngestError: it is no JSON.
+    """
+    decoded = decode(data)
+    value, fault = parse(decoded.text)
+    if fault:
+        raise IngestError(f"it is no notebook: {fault}", way_out="Open it in Jupyter and save it again.")
+    notebook = _mapping(value)
+    cells = _cells(notebook)
+    if cells is None:
+        return value_text(value, (*decoded.remarks, "it is JSON, not a notebook, and read as such"))
+    metadata = _mapping(notebook.get("metadata"))
+    language = _language(metadata)
+    text = clean(joined(block for cell in cells for block in _cell(_mapping(cell), language)))
+    title = metadata.get("title")
+    return Text(
+        text,
+        title=title if isinstance(title, str) and title.strip() else None,
+        metadata={"language": language} if language else {},
+        remarks=decoded.remarks,
+        places=((0, Locator()),),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return dict(value) if isinstance(value, Members) else {}
+
+
+def _cells(notebook: Mapping[str, object]) -> Sequence[object] | None:
+    """The cells; format 3 keeps them in worksheets. None if there are none to be had."""
+    cells = notebook.get("cells")
+    if isinstance(cells, list):
+        return cells
+    sheets = notebook.get("worksheets")
+    if not isinstance(sheets, list):
+        return None
+    inner = (_mapping(sheet).get("cells") for sheet in sheets)
+    return [cell for cells in inner if isinstance(cells, list) for cell in cells]
+
+
+def _language(metadata: Mapping[str, object]) -> str:
+    names = (_mapping(metadata.get("language_info")).get("name"), _mapping(metadata.get("kernelspec")).get("language"))
+    language = next((str(name).lower() for name in names if name), "")
+    return language if _LANGUAGE.fullmatch(language) else ""
+
+
+def _cell(cell: Mapping[str, object], language: str) -> Iterator[Block]:
+    kind = cell.get("cell_type")
+    source = _text(cell.get("source", cell.get("input"))).strip("\n").rstrip()
+    if kind == "code":
+        if source.strip():
+            yield blocks.fence(source, language)
+        outputs = cell.get("outputs")
+        for output in outputs if isinstance(outputs, list) else ():
+            yield from _output(_mapping(output))
+    elif kind == "heading":
+        level = str(cell.get("level", "1"))
+        yield blocks.heading(int(level) if level.isdigit() and len(level) < 3 else 1, source)
+    elif source.strip():
+        yield Block(_DATA_URI.sub(r"\1", source)) if kind == "markdown" else blocks.fence(source)
+
+
+def _text(value: object) -> str:
+    """A text, or a list of its lines."""
+    if isinstance(value, list):
+        return "".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""
+
+
+def _output(output: Mapping[str, object]) -> Iterator[Block]:
+    if output.get("output_type") in ("error", "pyerr"):
+        text = f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"
+    else:
+        data = _mapping(output.get("data")) or output
+        markdown = _text(data.get("text/markdown"))
+        if markdown.strip() and len(markdown) <= _LONGEST_OUTPUT:
+            yield Block(_DATA_URI.sub(r"\1", markdown.strip("\n")))
+            return
+        text = _text(data.get("text/plain", data.get("text")))
+    text = shown(text).strip("\n").rstrip()
+    if text.strip() and not _NO_TEXT.fullmatch(text):
+        yield blocks.fence(_cut(text))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LONGEST_OUTPUT:
+        return text
+    end = text.rfind("\n", _LONGEST_OUTPUT // 2, _LONGEST_OUTPUT)
+    end = end if end > 0 else _LONGEST_OUTPUT
+    return f"{text[:end]}\n… ({len(text) - end} more characters)"

@@ -1,0 +1,118 @@
+"""Numbered rows of cells -> tables in one text, with the place of every row; for workbooks and delimited files alike.
+
+The first row of a table is its header, which the splitter repeats in every chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from citewell.adapters.readers import blocks
+from citewell.adapters.readers.tables import cell_text
+from citewell.model import Locator
+
+_EVERY_ROW = 50_000
+_THEN_EVERY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the number by which a person finds it, and its cells from the first column on."""
+
+    number: int
+    cells: Sequence[str]
+
+    @property
+    def used(self) -> list[int]:
+        """The columns that hold something."""
+        return [index for index, cell in enumerate(self.cells) if cell]
+
+
+class TableWriter:
+    """Collects headings, paragraphs and tables, and where each row stands."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._rows = 0
+        self.places: list[tuple[int, Locator]] = []
+
+    @property
+    def text(self) -> str:
+        """Everything so far."""
+        return "".join(self._parts).rstrip("\n")
+
+    def heading(self, title: str) -> None:
+        """A heading of level 2."""
+        self.places.append((self._length, Locator()))
+        self._write(f"{blocks.heading(2, title).text}\n\n")
+
+    def paragraph(self, text: str, number: int) -> None:
+        """A row that stands on its own."""
+        self._place(number)
+        self._write(f"{blocks.paragraph(blocks.inline(text)).text}\n\n")
+
+    def table(self, rows: Sequence[Row]) -> None:
+        """Rows, the header first; columns and rows without any text are left out."""
+        cleaned = [Row(row.number, [cell_text(cell) for cell in row.cells]) for row in rows]
+        columns = sorted({index for row in cleaned for index in row.used})
+        if not columns:
+            return
+        for position, row in enumerate(row for row in cleaned if row.used):
+            self._place(row.number)
+            width = len(row.cells)
+            self._write(f"| {' | '.join(row.cells[index] if index < width else '' for index in columns)} |\n")
+            if not position:
+                self._write(f"|{' --- |' * len(columns)}\n")
+        self._write("\n")
+
+    def _place(self, number: int) -> None:
+        self._rows += 1
+        if self._rows <= _EVERY_ROW or self._rows % _THEN_EVERY == 0:
+            self.places.append((self._length, Locator(line=number)))
+
+    def _write(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+
+def write_sheet(writer: TableWriter, rows: Iterable[Row]) -> None:
+    """Rows of a sheet as a person laid them out: lines above a table, and several tables between blank rows."""
+    table: list[Row] = []
+    for row in _regions(rows):
+        if row is None:
+            writer.table(table)
+            table = []
+        elif not table and _is_line(row):
+            writer.paragraph(row.cells[row.used[0]], row.number)
+        else:
+            table.append(row)
+    writer.table(table)
+
+
+def _is_line(row: Row) -> bool:
+    """One text, perhaps repeated where cells were merged."""
+    return len({row.cells[index] for index in row.used}) == 1 and any(
+        letter.isalpha() for letter in row.cells[row.used[0]]
+    )
+
+
+def _regions(rows: Iterable[Row]) -> Iterator[Row | None]:
+    """The rows that hold something; None where another table begins: behind a blank row, at other columns."""
+    before: Row | None = None
+    extent: tuple[int, int] | None = None
+    for row in rows:
+        if not row.used:
+            continue
+        ends = (row.used[0], row.used[-1])
+        if before is not None and row.number > before.number + 1 and extent is not None and not _within(ends, extent):
+            yield None
+            extent = None
+        extent = ends if extent is None else (min(ends[0], extent[0]), max(ends[1], extent[1]))
+        before = row
+        yield row
+
+
+def _within(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1] and inner[1] - inner[0] > 0
