@@ -18,7 +18,7 @@ from typing import Final, Literal, get_args
 
 import regex
 
-from citewell.checks import as_number, check_count, check_number, shown
+from citewell.checks import as_number, check_count, check_list, check_number, shown
 from citewell.errors import InvalidRequest, ScopeDenied
 from citewell.model import LookupPolicy, Mode, Scalar, SearchPolicy
 
@@ -176,7 +176,8 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
     Raises:
         InvalidRequest: names every unknown one, and those that are known.
     """
-    unknown = sorted({shown(name) for name in given if name not in known})
+    names = check_list("the names of arguments", given)
+    unknown = sorted({shown(name) for name in names if not isinstance(name, str) or name not in known})
     if unknown:
         raise InvalidRequest(f"unknown argument {', '.join(unknown)}", way_out=f"Known are: {', '.join(known)}.")
 

@@ -19,11 +19,12 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from citewell.checks import check_text, shown
 from citewell.errors import InvalidRequest
 
 _T = TypeVar("_T")
@@ -96,7 +97,7 @@ def format_key(doc_id: str | int, chunk_index: int) -> str:
     """
     name, index = _required_id(doc_id), normalize_index(chunk_index)
     if index is None:
-        raise InvalidRequest(f"a chunk index can't be {_described(chunk_index)}", way_out="Give an integer >= 0.")
+        raise InvalidRequest(f"a chunk index can't be {shown(chunk_index)}", way_out="Give an integer >= 0.")
     escaped = f"doc:{name}" if _NEEDS_ESCAPE.match(name) else name
     return f"{escaped}{_MARK}{index}"
 
@@ -113,7 +114,7 @@ def parse_key(key: str) -> Identity:
     identity = find_identity(key)
     if identity is None:
         raise InvalidRequest(
-            f"{key!r} is no evidence key",
+            f"{shown(key)} is no evidence key",
             way_out="Keys look like 'etcd.md#chunk-2', 'vector:7' or 'content:0123456789abcdef'.",
         )
     return identity
@@ -142,7 +143,7 @@ def check_doc_id(value: object) -> str:
     doc_id = _required_id(value)
     if _NEEDS_ESCAPE.match(doc_id):
         raise InvalidRequest(
-            f"the document id {doc_id!r} begins like a key that stands for a vector or a content digest",
+            f"the document id {shown(doc_id)} begins like a key that stands for a vector or a content digest",
             way_out="Give it another id, or a prefix such as 'docs/'.",
         )
     return doc_id
@@ -152,31 +153,31 @@ def _required_id(value: object) -> str:
     doc_id = normalize_id(value)
     if doc_id is None:
         raise InvalidRequest(
-            f"a document id can't be {_described(value)}", way_out="Give a string that is not blank, or an integer."
+            f"a document id can't be {shown(value)}", way_out="Give a string that is not blank, or an integer."
         )
     return doc_id
-
-
-def _described(value: object) -> str:
-    huge = isinstance(value, Integral) and int(value).bit_length() > _LARGEST_ID_BITS
-    return "so large an integer" if huge else repr(value)
 
 
 def identify(
     metadata: Mapping[str, object] | str | None,
     *,
     vector_id: object = None,
-    source: str = "",
-    title: str = "",
-    breadcrumb: str = "",
-    text: str = "",
+    source: str | None = "",
+    title: str | None = "",
+    breadcrumb: str | None = "",
+    text: str | None = "",
 ) -> Identity:
     """Decide the identity of a chunk from whatever a store says of it (ID-1..7).
 
     `metadata` may be a mapping, the JSON text of one, or either nested under `metadata`; names may be camelCase or
     snake_case. camelCase wins if both are usable, an unusable one gives way to the other; what stands at the top
-    wins over what is nested.
+    wins over what is nested. Of the labels and the text, which count for a content digest alone, None is blank.
+
+    Raises:
+        InvalidRequest: a label or the text is no text.
     """
+    labels = {"source": source, "title": title, "breadcrumb": breadcrumb, "text": text}
+    parts = [check_text(name, "" if label is None else label) for name, label in labels.items()]
     layers = _layers(metadata)
     doc_id = _first(layers, ("docId", "doc_id"), normalize_id)
     index = _first(layers, ("chunkIndex", "chunk_index"), normalize_index)
@@ -185,10 +186,10 @@ def identify(
     vector = normalize_id(vector_id)
     if vector is not None:
         return Identity(doc_id, index, f"vector:{vector}")
-    return Identity(doc_id, index, _content_key(source, title, breadcrumb, text))
+    return Identity(doc_id, index, _content_key(parts))
 
 
-def _content_key(*parts: str) -> str:
+def _content_key(parts: Iterable[str]) -> str:
     joined = _SEPARATOR.join(parts)
     # Lone surrogates have no UTF-8 form; foreign rows may hold them, and each must still get a key of its own.
     return f"content:{hashlib.sha256(joined.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -355,7 +355,9 @@ def test_unknown_arguments_are_refused_by_name_with_the_known_ones() -> None:
 @pytest.mark.requirement("API-8")
 def test_argument_names_that_are_no_texts_are_unknown_too() -> None:
     with pytest.raises(InvalidRequest, match=r"unknown argument 'a', 5, \['b'\]"):
-        check_names([5, "a", ["b"], "q"], ["q"])  # type: ignore[list-item]  # raw on purpose
+        check_names([5, "a", ["b"], "q"], {"q"})  # type: ignore[list-item]  # raw on purpose
+    with pytest.raises(InvalidRequest, match="the names of arguments can't be 'query'"):
+        check_names("query", ["query"])
 
 
 def test_a_message_shows_no_more_than_a_line_of_a_value() -> None:

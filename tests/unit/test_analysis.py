@@ -6,12 +6,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from subprocess import run
 from time import process_time
+from typing import Any
 
 import pytest
 
 from citewell.analysis import ANALYZER_VERSION, Analyzer, analyze, analyze_query, identifiers
 from citewell.analysis.analyzer import _Remembered
-from citewell.errors import ConfigError
+from citewell.errors import ConfigError, InvalidRequest
 
 
 def finds(query: str, passage: str) -> bool:
@@ -22,6 +23,24 @@ def finds(query: str, passage: str) -> bool:
 def test_words_are_folded_stemmed_and_kept_in_order_and_number() -> None:
     assert analyze("The Pods restarted; restarting PODS") == ["the", "pod", "restart", "restart", "pod"]
     assert analyze("Straße STRASSE") == ["strass", "strass"]
+
+
+@pytest.mark.requirement("LEX-1")
+@pytest.mark.parametrize("text", [None, 5, b"etcd", ["etcd"], {"text": "etcd"}])
+def test_what_is_no_text_is_refused_by_name_and_value(text: Any) -> None:  # noqa: ANN401 - raw on purpose
+    for analyse in (analyze, analyze_query, identifiers, Analyzer().analyze, Analyzer().analyze_query):
+        with pytest.raises(InvalidRequest, match="the text to analyse can't be ") as caught:
+            analyse(text)
+        assert caught.value.way_out
+
+
+@pytest.mark.requirement("LEX-1")
+@pytest.mark.parametrize("words", [None, "the", 5, [5], [["the"]]])
+def test_stop_words_are_a_collection_of_texts(words: Any) -> None:  # noqa: ANN401 - raw on purpose
+    assert Analyzer(stop_words={"gateway"}).analyze_query("the gateway") == ["the"]
+    with pytest.raises(InvalidRequest, match="stop_words can't ") as caught:
+        Analyzer(stop_words=words)
+    assert caught.value.way_out
 
 
 @pytest.mark.requirement("LEX-1")

@@ -256,10 +256,25 @@ def test_an_integer_that_python_will_not_write_out_is_missing_everywhere() -> No
     assert identify({"docId": huge, "chunkIndex": huge}, vector_id=huge, text="x").evidence_key == content_key(
         "", "", "", "x"
     )
-    with pytest.raises(InvalidRequest, match="so large an integer"):
-        format_key(huge, 0)
-    with pytest.raises(InvalidRequest, match="so large an integer"):
-        format_key("a", huge)
+    for value in (huge, [huge], {"a": huge}):
+        with pytest.raises(InvalidRequest, match=r"a document id can't be .* bits"):
+            format_key(value, 0)  # type: ignore[arg-type]  # raw on purpose
+        with pytest.raises(InvalidRequest, match=r"a chunk index can't be .* bits"):
+            format_key("a", value)  # type: ignore[arg-type]  # raw on purpose
+        with pytest.raises(InvalidRequest, match=r"bits.* is no evidence key"):
+            parse_key(value)  # type: ignore[arg-type]  # raw on purpose
+        with pytest.raises(InvalidRequest, match=r"a document id can't be .* bits"):
+            check_doc_id(value)
+
+
+@pytest.mark.requirement("ID-5")
+@pytest.mark.parametrize("name", ["source", "title", "breadcrumb", "text"])
+def test_a_label_that_a_store_does_not_know_counts_as_blank_and_one_of_another_kind_is_refused(name: str) -> None:
+    assert identify({}, **{name: None}) == identify({}, **{name: ""})
+    for value in (5, b"a", ["a"]):
+        with pytest.raises(InvalidRequest, match=f"{name} can't be ") as caught:
+            identify({}, **{name: value})  # type: ignore[arg-type]  # raw on purpose
+        assert caught.value.way_out
 
 
 @pytest.mark.requirement("ID-8")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import statistics
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import given
@@ -31,7 +34,7 @@ JUDGED = st.dictionaries(KEYS, st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]))
 
 
 def seeded(seed: int) -> Random:
-    return Random(seed)  # noqa: S311 - figures for tests, no secrets
+    return Random(seed)
 
 
 @pytest.mark.requirement("EVAL-1")
@@ -81,10 +84,10 @@ def test_a_repeated_key_gains_once_and_its_later_places_stay_taken() -> None:
 
 
 @pytest.mark.requirement("EVAL-1")
-@pytest.mark.parametrize("k", [0, -1, True])
-def test_a_depth_below_one_is_refused(k: int) -> None:
+@pytest.mark.parametrize("k", [0, -1, True, 1.5, "10", None])
+def test_a_depth_that_is_no_count_is_refused(k: Any) -> None:  # noqa: ANN401 - raw on purpose
     for make in (ndcg_at, recall_at):
-        with pytest.raises(InvalidRequest, match=f"first {k!r} ranks"):
+        with pytest.raises(InvalidRequest, match=f"k can't be {k!r}"):
             make(k)
 
 
@@ -247,11 +250,72 @@ def test_the_generator_is_split_mix_as_published() -> None:
     ("a", "b", "rounds", "named"),
     [
         ([1.0], [], 10, "1 figures can't be paired with 0"),
-        ([1.0], [math.nan], 10, "not finite"),
-        ([math.inf], [1.0], 10, "not finite"),
-        ([1.0], [0.0], 0, "0 rounds"),
+        ([1.0], [math.nan], 10, "a figure can't be nan"),
+        ([math.inf], [1.0], 10, "a figure can't be inf"),
+        ([1.0], [0.0], 0, "rounds can't be 0"),
+        ([1.0], [0.0], 2.5, "rounds can't be 2.5"),
+        ([1.0], [0.0], None, "rounds can't be None"),
+        (None, [0.0], 10, "figures can't be None"),
+        ([1.0], {"q": 0.0}, 10, "figures can't be {'q': 0.0}"),
+        ([1.0], ["0.5"], 10, "a figure can't be '0.5'"),
+        ([None], [1.0], 10, "a figure can't be None"),
     ],
 )
-def test_figures_that_make_no_pairs_are_refused(a: list[float], b: list[float], rounds: int, named: str) -> None:
-    with pytest.raises(InvalidRequest, match=named):
+def test_figures_that_make_no_pairs_are_refused(a: Any, b: Any, rounds: Any, named: str) -> None:  # noqa: ANN401 - raw
+    with pytest.raises(InvalidRequest, match=named) as caught:
         paired_randomisation_test(a, b, rounds=rounds)
+    assert caught.value.way_out
+
+
+@pytest.mark.requirement("EVAL-1")
+def test_a_seed_is_an_integer_of_64_bits_and_nothing_else() -> None:
+    a, b = [float(n) for n in range(20)], [float(n % 7) + 0.5 for n in range(20)]
+    assert paired_randomisation_test(np.array(a), b, seed=-5) == paired_randomisation_test(a, b, seed=np.int64(-5))  # type: ignore[arg-type]
+    for seed in (None, "x", 2.5, True, 2**64):
+        with pytest.raises(InvalidRequest, match="seed can't be"):
+            paired_randomisation_test(a, b, seed=seed)  # type: ignore[arg-type]  # raw on purpose
+
+
+@pytest.mark.requirement("EVAL-1")
+@pytest.mark.parametrize("metric", [ndcg_at(10), recall_at(10), reciprocal_rank, average_precision])
+@pytest.mark.parametrize(
+    ("ranked", "gains", "named"),
+    [
+        (None, {"a": 1}, "a ranking can't be None"),
+        ("abc", {"a": 1}, "a ranking can't be 'abc'"),
+        ({"a": 0.5}, {"a": 1}, "a ranking can't be {'a': 0.5}"),
+        (["a", 5], {"a": 1}, "a ranking can't hold 5"),
+        ([["a"]], {"a": 1}, "a ranking can't hold"),
+        (["a"], None, "gains can't be None"),
+        (["a"], ["a"], "gains can't be"),
+        (["a"], {5: 1}, "gains can't have a key 5"),
+        (["a"], {"a": None}, "the gain of 'a' can't be None"),
+        (["a"], {"a": "1"}, "the gain of 'a' can't be '1'"),
+        (["a"], {"a": math.nan}, "the gain of 'a' can't be nan"),
+        (["a"], {"a": math.inf}, "the gain of 'a' can't be inf"),
+    ],
+)
+def test_a_ranking_or_gains_of_another_kind_are_refused(metric: Any, ranked: Any, gains: Any, named: str) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidRequest, match=re.escape(named)) as caught:
+        metric(ranked, gains)
+    assert caught.value.way_out
+
+
+@pytest.mark.requirement("EVAL-1")
+@pytest.mark.parametrize(
+    ("metric", "run", "qrels", "named"),
+    [
+        ("ndcg", {}, {"q": {"a": 1}}, "a metric can't be 'ndcg'"),
+        (lambda ranked, gains: None, {}, {"q": {"a": 1}}, "the figure of 'q' can't be None"),
+        (reciprocal_rank, None, {"q": {"a": 1}}, "a run can't be None"),
+        (reciprocal_rank, {"q": None}, {"q": {"a": 1}}, "a ranking can't be None"),
+        (reciprocal_rank, {}, None, "qrels can't be None"),
+        (reciprocal_rank, {}, {"q": {"a": 1}, 5: {}}, "qrels can't have a key 5"),
+        (reciprocal_rank, {}, {"q": None}, "gains can't be None"),
+    ],
+)
+def test_a_run_or_labels_of_another_kind_are_refused(metric: Any, run: Any, qrels: Any, named: str) -> None:  # noqa: ANN401
+    for figure in (per_query, mean):
+        with pytest.raises(InvalidRequest, match=re.escape(named)) as caught:
+            figure(metric, run, qrels)
+        assert caught.value.way_out

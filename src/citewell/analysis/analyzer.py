@@ -5,7 +5,7 @@ Pure: the same tokens in every process and thread. What it remembers (the tokens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from functools import cache
 from itertools import chain
 
@@ -15,12 +15,15 @@ from citewell.analysis.normalize import normalize
 from citewell.analysis.stems import stemmer as load_stemmer
 from citewell.analysis.stopwords import STOP_WORDS
 from citewell.analysis.words import runs
+from citewell.checks import check_text, check_texts
 
 _RULES = "1"
 """Raise it with every change that may change a token; the golden test says when."""
 
 ANALYZER_VERSION = f"{_RULES}-english"
 """The version of the default analysis. A store remembers it and refuses another (INGEST-8)."""
+
+_TEXT = "the text to analyse"
 
 
 class Analyzer:
@@ -39,19 +42,27 @@ class Analyzer:
 
         Raises:
             ConfigError: there is no such stemmer.
+            InvalidRequest: the stop words are no texts.
         """
         self.version = f"{_RULES}-{stemmer or 'unstemmed'}"
         self._stem = load_stemmer(stemmer)
-        self._stop_words = frozenset(stop_words)
+        words = list(stop_words) if isinstance(stop_words, Set) else stop_words
+        self._stop_words = frozenset(check_texts("stop_words", words))
         self._indexed = _Remembered(self._index)
         self._queried = _Remembered(self._ask)
 
     def analyze(self, text: str) -> list[str]:
-        """The tokens of a passage, in order, repeated as often as they occur."""
+        """The tokens of a passage, in order, repeated as often as they occur.
+
+        Raises:
+            InvalidRequest: it is no text; as everywhere below.
+        """
+        check_text(_TEXT, text)
         return _tokens(self._indexed, runs(normalize(text)))
 
     def analyze_query(self, text: str) -> list[str]:
         """The tokens of a query: without stop words unless nothing else is left, each once, in order of appearance."""
+        check_text(_TEXT, text)
         # In capitals throughout, `IT` and `OR` are plain words; elsewhere they are names, and stay.
         found = runs(normalize(text.lower() if text.isupper() else text))
         return list(dict.fromkeys(_tokens(self._queried, found) or _tokens(self._indexed, found)))
@@ -122,6 +133,7 @@ def identifiers(text: str) -> list[str]:
     `end-to-end`, `fetchTableRow`. They are written as `analyze` writes them, so that a passage holds an identifier if
     `analyze(passage)` does. Of a path, its steps count: `kube-system/etcd-0` -> `kube-system`, `etcd-0`.
     """
+    check_text(_TEXT, text)
     found = [run for run in runs(normalize(text)) if not cjk.is_unspaced(run)]
     return list(dict.fromkeys(chain.from_iterable(map(names, found))))
 

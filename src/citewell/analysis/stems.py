@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from citewell.checks import shown
 from citewell.errors import ConfigError
 
 
@@ -24,7 +25,7 @@ def stemmer(algorithm: str | None) -> Callable[[str], str]:
 
     if algorithm not in Stemmer.algorithms():
         raise ConfigError(
-            f"there is no stemmer {algorithm!r}",
+            f"there is no stemmer {shown(algorithm)}",
             way_out=f"Choose one of {', '.join(sorted(Stemmer.algorithms()))}, or none.",
         )
     pool: list[Any] = []

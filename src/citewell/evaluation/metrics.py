@@ -2,7 +2,8 @@
 
 A ranking is a sequence of keys, best first; what a key stands for (a chunk, a document) is the caller's affair. Gains
 say how good each judged key is; one that is not judged gains 0, and only gains above 0 are relevant. A key that a
-ranking repeats counts at its first place alone; later ones gain nothing and still take their place.
+ranking repeats counts at its first place alone; later ones gain nothing and still take their place. A ranking that is
+no list of texts, or gains that are no finite numbers by key, are refused (InvalidRequest).
 
 No clock and no chance: the paired test draws its signs from a small generator of its own, so that the same figures
 give the same p-value everywhere, whatever the version of the standard library's generator.
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import getitem
 
+from citewell.checks import check_count, check_list, check_mapping, check_number, check_texts, refusal
 from citewell.errors import InvalidRequest
 
 Gains = Mapping[str, float]
@@ -32,9 +34,9 @@ def ndcg_at(k: int) -> Metric:
     and Kekaelaeinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 2002.
 
     Raises:
-        InvalidRequest: k < 1.
+        InvalidRequest: k is no integer >= 1.
     """
-    depth = _depth(k)
+    depth = check_count("k", k)
 
     def ndcg(ranked: Sequence[str], gains: Gains) -> float:
         best = _discounted(sorted(_relevant(gains).values(), reverse=True)[:depth])
@@ -47,9 +49,9 @@ def recall_at(k: int) -> Metric:
     """The share of all relevant keys that is among the first k; 0 if none is relevant.
 
     Raises:
-        InvalidRequest: k < 1.
+        InvalidRequest: k is no integer >= 1.
     """
-    depth = _depth(k)
+    depth = check_count("k", k)
 
     def recall(ranked: Sequence[str], gains: Gains) -> float:
         relevant = len(_relevant(gains))
@@ -75,7 +77,12 @@ def per_query(metric: Metric, run: Mapping[str, Sequence[str]], qrels: Mapping[s
 
     A query that the run does not answer scores as an empty ranking: 0. One that is not judged is left out.
     """
-    return {query: metric(run.get(query, ()), qrels[query]) for query in sorted(qrels)}
+    if not callable(metric):
+        raise refusal("a metric", metric, "a function such as `ndcg_at(10)` or `reciprocal_rank`")
+    judged = check_mapping("qrels", qrels, wanted="gains by key for each query")
+    answers = check_mapping("a run", run, wanted="a ranking for each query")
+    figures = {query: metric(answers.get(query, ()), judged[query]) for query in sorted(judged)}
+    return {query: check_number(f"the figure of {query!r}", figure) for query, figure in figures.items()}
 
 
 def mean(metric: Metric, run: Mapping[str, Sequence[str]], qrels: Mapping[str, Gains]) -> float:
@@ -86,9 +93,10 @@ def mean(metric: Metric, run: Mapping[str, Sequence[str]], qrels: Mapping[str, G
     Raises:
         InvalidRequest: no query is judged.
     """
-    if not qrels:
+    figures = per_query(metric, run, qrels)
+    if not figures:
         raise InvalidRequest("there is no judged query to take a mean of", way_out="Check the labels of the dataset.")
-    return math.fsum(per_query(metric, run, qrels).values()) / len(qrels)
+    return math.fsum(figures.values()) / len(figures)
 
 
 def paired_randomisation_test(
@@ -106,13 +114,13 @@ def paired_randomisation_test(
         a: finite figures, one per query.
         b: the same of the other system, in the same order.
         rounds: >= 1.
-        seed: any integer.
+        seed: an integer of 64 bits.
 
     Raises:
-        InvalidRequest: the lengths differ, a figure is not finite, or rounds < 1.
+        InvalidRequest: the lengths differ, a figure is no finite number, rounds no integer >= 1, or the seed none.
     """
-    _check_pairs(a, b, rounds)
-    differences = [x - y for x, y in zip(a, b, strict=True) if x != y]
+    drawn_rounds, start = check_count("rounds", rounds), check_count("seed", seed, least=-_WORD, most=_WORD)
+    differences = [x - y for x, y in _pairs(a, b) if x != y]
     if not differences:
         return 1.0
     observed = abs(math.fsum(differences))
@@ -122,40 +130,35 @@ def paired_randomisation_test(
         flips = 1 << len(differences)
         return sum(abs(total) >= bar for total in _all_sums(differences)) / flips
     tables = _sums_by_byte(differences)
-    drawn = islice(_signs(seed, len(tables)), rounds)
+    drawn = islice(_signs(start, len(tables)), drawn_rounds)
     reached = sum(abs(sum(map(getitem, tables, signs))) >= bar for signs in drawn)
-    return (1 + reached) / (1 + rounds)
+    return (1 + reached) / (1 + drawn_rounds)
 
 
-def _depth(k: int) -> int:
-    if isinstance(k, bool) or k < 1:
-        raise InvalidRequest(f"a measure can't look at the first {k!r} ranks", way_out="Give an integer >= 1.")
-    return k
+def _relevant(gains: object) -> dict[str, float]:
+    judged = check_mapping("gains", gains, wanted="a number for each judged key")
+    numbers = {key: check_number(f"the gain of {key!r}", gain) for key, gain in judged.items()}
+    return {key: gain for key, gain in numbers.items() if gain > 0}
 
 
-def _relevant(gains: Gains) -> dict[str, float]:
-    return {key: gain for key, gain in gains.items() if gain > 0}
-
-
-def _found(ranked: Sequence[str], gains: Gains) -> list[float]:
+def _found(ranked: object, gains: object) -> list[float]:
     """The gain at each rank; 0 where a key is irrelevant or repeated."""
     left = _relevant(gains)
-    return [left.pop(key, 0.0) for key in ranked]
+    return [left.pop(key, 0.0) for key in check_texts("a ranking", ranked, wanted="a list of keys, best first")]
 
 
 def _discounted(gains: Sequence[float]) -> float:
     return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
-def _check_pairs(a: Sequence[float], b: Sequence[float], rounds: int) -> None:
-    if len(a) != len(b):
+def _pairs(a: object, b: object) -> list[tuple[float, float]]:
+    one, other = ([check_number("a figure", figure) for figure in check_list("figures", side)] for side in (a, b))
+    if len(one) != len(other):
         raise InvalidRequest(
-            f"{len(a)} figures can't be paired with {len(b)}", way_out="Give one figure per query, in the same order."
+            f"{len(one)} figures can't be paired with {len(other)}",
+            way_out="Give one figure per query, in the same order; 0 for an unanswered one.",
         )
-    if not all(map(math.isfinite, (*a, *b))):
-        raise InvalidRequest("a figure is not finite", way_out="Give a number for each query; 0 for an unanswered one.")
-    if rounds < 1:
-        raise InvalidRequest(f"there can't be {rounds!r} rounds", way_out="Give an integer >= 1.")
+    return list(zip(one, other, strict=True))
 
 
 def _all_sums(numbers: Sequence[float]) -> list[float]:
