@@ -42,15 +42,16 @@ def missing(found: Found, heads: Mapping[str, DocumentInfo], *, prune: bool) -> 
     names = lru_cache(maxsize=None)(_names)
     for head, root in _unseen(found, heads):
         reason = _left_out(found.left_out, root, head.source)
-        if reason == ".gitignore":
-            reports.append(FileReport(head.doc_id, "skipped", head.chunks, detail=_NOT_FOLLOWED))
-        elif reason == ".citewellignore" and not prune:
-            reports.append(FileReport(head.doc_id, "skipped", head.chunks, detail=_TO_BE_PRUNED))
-        elif reason == ".citewellignore":
-            leaving[head.doc_id] = ".citewellignore leaves it out"
-        elif reason is None and prune and not _is_there(names, root, head.source):
+        if reason == "glob":
+            continue
+        if not _is_there(names, root, head.source):
             leaving[head.doc_id] = "its file is gone"
-    return Missing(leaving, tuple(reports))
+        elif reason == ".citewellignore" and prune:
+            leaving[head.doc_id] = ".citewellignore leaves it out"
+        elif reason is not None:
+            detail = _TO_BE_PRUNED if reason == ".citewellignore" else _NOT_FOLLOWED
+            reports.append(FileReport(head.doc_id, "skipped", head.chunks, detail=detail))
+    return Missing(leaving if prune else {}, tuple(reports))
 
 
 def _unseen(found: Found, heads: Mapping[str, DocumentInfo]) -> Iterator[tuple[DocumentInfo, str]]:
