@@ -14,7 +14,7 @@ from citewell.adapters.local import LocalStore
 from citewell.errors import StoreCorrupt, StoreError, StoreUnreachable
 from citewell.model import Filters, Scored
 from citewell.testing.samples import change, terms_of
-from citewell.testing.store_base import EMBEDDER, key, put, write
+from citewell.testing.store_base import EMBEDDER, key, look, put, size_of, write
 
 Answers = tuple[tuple[Scored, ...], tuple[Scored, ...]]
 
@@ -177,7 +177,19 @@ TAMPERED = {
     "a text changed": ("UPDATE chunks SET text = 'forged' WHERE row = 9", key("4.md"), "digest"),
     "a chunk gone": ("DELETE FROM chunks WHERE row = 9", key("4.md"), "missing in chunks"),
     "a vector gone": ("DELETE FROM features WHERE row = 9", key("4.md"), "missing in features"),
-    "a chunk too many": ("INSERT INTO features VALUES (99999, x'', x'', x'')", "", "belong to no document"),
+    "a vector forged": (
+        "UPDATE features SET vector = zeroblob(length(vector)) WHERE row = 9",
+        key("4.md"),
+        "not those that were written",
+    ),
+    "a place changed": ("UPDATE chunks SET chunk_index = 5 WHERE row = 9", key("4.md"), "says that it is chunk 5"),
+    "a span backwards": ("UPDATE chunks SET span_end = -5 WHERE row = 9", key("4.md"), "does not follow"),
+    "a span out of order": ("UPDATE chunks SET span_end = 1 WHERE row = 10", key("4.md", 1), "does not follow"),
+    "a mark too many": (
+        "INSERT INTO marks SELECT x'00', document FROM chunks WHERE row = 9",
+        key("4.md"),
+        "its marks are not those",
+    ),
 }
 
 
@@ -193,6 +205,85 @@ def test_verify_names_what_is_wrong_with_the_truth_and_repairs_none_of_it(
         assert (found.kind, found.where, found.evidence_key, found.repaired) == ("damaged", "citewell.db", named, False)
         assert why in found.detail
         assert not report.ok
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-5")
+@pytest.mark.parametrize("statement", [statement for statement, _, _ in TAMPERED.values()], ids=TAMPERED)
+def test_a_document_that_verify_was_to_repair_bears_another_fingerprint_and_no_vector_to_reuse(
+    path: Path, statement: str
+) -> None:
+    tampered(path, statement)
+    store = LocalStore.open(path)
+    before = {info.doc_id: info.fingerprint for info in store.documents()}
+    for _ in range(2):
+        store.verify(repair=True)
+    after = {info.doc_id: info.fingerprint for info in store.documents()}
+    assert after["4.md"].lstrip("!") == before["4.md"].lstrip("!")
+    assert after["4.md"].startswith("!")
+    assert {name: mark for name, mark in after.items() if name != "4.md"} == {
+        name: mark for name, mark in before.items() if name != "4.md"
+    }
+    stored = store.stored("4.md")
+    assert stored is not None
+    assert set(stored.context_digests) == {""}
+    store.close()
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_digests_of_a_document_that_lacks_a_row_stay_in_their_places(path: Path) -> None:
+    """A Reuse names a vector by its place; moved up, a chunk would get its neighbour's."""
+    whole = LocalStore.open(path)
+    put(whole, "0.md", ["shared one", "shared two", "shared three"])
+    before = whole.stored("0.md")
+    whole.close()
+    assert before is not None
+    tampered(path, "DELETE FROM chunks WHERE row = (SELECT first_row + 1 FROM documents WHERE doc_id = '0.md')")
+    store = LocalStore.open(path)
+    after = store.stored("0.md")
+    assert after is not None
+    assert after.context_digests == (before.context_digests[0], "", before.context_digests[2])
+    store.close()
+
+
+LEFT = {
+    "a chunk": "INSERT INTO chunks VALUES (99999, 7, 0, 'x', '', 0, 1, NULL, NULL, NULL, '', '')",
+    "a vector": "INSERT INTO features VALUES (99999, x'', x'', x'')",
+    "both": "DELETE FROM documents WHERE doc_id = '4.md'",
+}
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("statement", LEFT.values(), ids=LEFT)
+def test_rows_of_no_document_are_named_and_deleted_with_repair_from_every_view(path: Path, statement: str) -> None:
+    reader = LocalStore.open(path)
+    assert look(reader, "shared", k=500).everywhere
+    tampered(path, statement)
+    store = LocalStore.open(path)
+    assert {found.kind for found in store.verify().findings} == {"orphaned"}
+    repaired = store.verify(repair=True)
+    assert repaired.ok
+    assert {found.repaired for found in repaired.findings} == {True}
+    assert store.verify().findings == ()
+    expected = look(store, "shared", k=500).everywhere
+    assert look(reader, "shared", k=500).everywhere == expected
+    assert len(expected) == size_of(store)
+    reader.close()
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_writing_goes_on_where_another_document_lacks_rows_and_searching_says_so(path: Path) -> None:
+    tampered(path, "DELETE FROM features WHERE row = 9")
+    shutil.rmtree(path / "index")
+    store = LocalStore.open(path)
+    put(store, "new.md", ["shared new"])
+    store.compact()
+    with pytest.raises(StoreCorrupt, match="lacks 1 chunk"):
+        answers(store)
+    assert store.delete(["4.md"]) == 2
+    assert key("new.md") in look(store, "new", k=5).lexical
+    assert store.verify().findings == ()
     store.close()
 
 

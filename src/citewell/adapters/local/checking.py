@@ -1,14 +1,15 @@
-"""Compares the truth with itself and with everything derived from it, and makes the derived anew where that is asked.
+"""Compares the truth with itself and with everything derived from it, and puts right what follows from the truth.
 
-The truth itself is never repaired by guessing: what is damaged there is named, so that its document can be ingested
-again.
+The truth itself is never repaired by guessing: a document that is damaged there is named and marked, so that the next
+ingestion of its source writes it anew.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +17,10 @@ import numpy as np
 from citewell.adapters.local.core import Core
 from citewell.adapters.local.loading import load
 from citewell.adapters.local.segments import Segment
+from citewell.adapters.local.truth import TABLES, faults, leftovers
 from citewell.adapters.local.view import View
-from citewell.adapters.local.writing import read_meta
-from citewell.identity import format_key
+from citewell.adapters.local.writing import read_meta, remove_leftovers, withdraw
+from citewell.identity import format_key, parse_key
 from citewell.model import Finding, VerifyReport
 
 if TYPE_CHECKING:
@@ -28,56 +30,37 @@ _MOST_FINDINGS = 1_000
 
 
 def verify(core: Core, *, repair: bool) -> VerifyReport:
-    """Check all; with `repair`, and only if something derived is wrong, make what is derived anew."""
+    """Check all; with `repair`, make what is derived anew where it is wrong, and mark damaged documents for renewal.
+
+    What is derived is compared with a sound truth only.
+    """
+    with core.reading() as connection:
+        truth = list(islice(faults(connection), _MOST_FINDINGS))
+    if repair and truth:
+        truth = _mended(core, truth)
     with core.reading() as connection:
         chunks = connection.execute("SELECT coalesce(sum(chunks), 0) FROM documents").fetchone()[0]
-        truth = list(_in_truth(connection))[:_MOST_FINDINGS]
-        derived = [] if truth else list(_in_index(core, connection))[:_MOST_FINDINGS]
+        sound = all(found.repaired for found in truth)
+        derived = list(islice(_in_index(core, connection), _MOST_FINDINGS)) if sound else []
     if repair and derived:
         with core.writing() as connection:
             core.index.rebuild(connection, read_meta(connection, "sequence"))
-        derived = [
-            Finding(found.kind, found.where, found.evidence_key, found.detail, repaired=True) for found in derived
-        ]
+        derived = [replace(found, repaired=True) for found in derived]
     return VerifyReport(chunks, (*truth, *derived))
 
 
-def _in_truth(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """What is wrong within the tables; the first that can't be read ends the search."""
-    try:
-        for (said,) in connection.execute("PRAGMA quick_check(20)"):
-            if said != "ok":
-                yield Finding("damaged", "citewell.db", detail=str(said))
-        yield from _counted(connection)
-        yield from _digested(connection)
-    except sqlite3.DatabaseError as error:
-        yield Finding("damaged", "citewell.db", detail=str(error))
-
-
-def _digested(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """Chunks whose text is not what was written."""
-    for doc_id, index, text, digest in connection.execute(
-        "SELECT d.doc_id, c.chunk_index, c.text, c.digest FROM documents AS d"
-        " JOIN chunks AS c ON c.row BETWEEN d.first_row AND d.first_row + d.chunks - 1 ORDER BY d.doc_id, c.row"
-    ):
-        if hashlib.sha256(text.encode()).hexdigest() != digest:
-            yield Finding("damaged", "citewell.db", format_key(doc_id, index), "its text does not match its digest")
-
-
-def _counted(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """Documents of which chunks or features are missing, and chunks or features of no document."""
-    for table in ("chunks", "features"):
-        for doc_id, chunks, found in connection.execute(
-            f"SELECT doc_id, chunks, (SELECT count(*) FROM {table} WHERE row BETWEEN first_row AND"  # noqa: S608 - a constant
-            " first_row + chunks - 1) AS found FROM documents WHERE found <> chunks ORDER BY doc_id"
-        ):
-            detail = f"{chunks - found} of its {chunks} rows are missing in {table}"
-            yield Finding("damaged", "citewell.db", format_key(doc_id, 0), detail)
-        rows, held = connection.execute(
-            f"SELECT (SELECT count(*) FROM {table}), (SELECT coalesce(sum(chunks), 0) FROM documents)"  # noqa: S608 - a constant
-        ).fetchone()
-        if rows > held:
-            yield Finding("damaged", "citewell.db", detail=f"{rows - held} rows of {table} belong to no document")
+def _mended(core: Core, truth: Sequence[Finding]) -> list[Finding]:
+    """The findings after rows of no document were deleted; nothing is touched where the file itself is damaged."""
+    if any(found.kind == "damaged" and not found.evidence_key for found in truth):
+        return list(truth)
+    damaged = [parse_key(found.evidence_key).doc_id or "" for found in truth if found.kind == "damaged"]
+    with core.writing() as connection:
+        with core.connections.writing():
+            withdraw(connection, list(dict.fromkeys(damaged)))
+            if len(damaged) < len(truth):
+                remove_leftovers(connection, sorted({row for table in TABLES for row in leftovers(connection, table)}))
+        core.index.settle(connection, read_meta(connection, "sequence"))
+    return [replace(found, repaired=found.kind == "orphaned") for found in truth]
 
 
 def _in_index(core: Core, connection: sqlite3.Connection) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from citewell.adapters.local.loading import OPEN_UP_TO, advance, load
 from citewell.adapters.local.segments import Segment, groups_to_join, join
 from citewell.adapters.local.shelf import Shelf
 from citewell.adapters.local.view import View
+from citewell.errors import StoreCorrupt
 
 _MOST_GONE = 0.3
 _MOST_GONE_WHEN_COMPACT = 0.1
@@ -65,8 +66,12 @@ class Index:
         """Seal and join segments as is due, and keep them on the shelf; the caller holds the write lock.
 
         Readers go on with the view before. A shelf that can't be written costs the next opening time, nothing else.
+        Where the truth lacks rows there is no view to keep; searches say so, and writing goes on, which is the way out.
         """
-        before = self.view(connection, sequence)
+        try:
+            before = self.view(connection, sequence)
+        except StoreCorrupt:
+            return
         self.has_made = False
         after = tidied(before, compact=compact)
         if not self._is_unkept(after):

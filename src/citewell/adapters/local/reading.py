@@ -26,6 +26,9 @@ from citewell.model import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+WITHDRAWN = "!"
+"""Before the fingerprint of a document that is not stored as it was written, so that the next ingestion renews it."""
+
 _CHUNK_COLUMNS = (
     "d.doc_id, c.chunk_index, c.text, d.source, d.title, c.breadcrumb, d.category, d.scope, c.span_start, c.span_end,"
     " c.page, c.line, c.url, d.metadata, c.digest"
@@ -67,10 +70,13 @@ def count(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def read_catalogue(connection: sqlite3.Connection) -> list[DocumentInfo]:
-    """Every document, ordered by doc_id."""
+    """Every document, ordered by doc_id; one of which rows are missing bears a fingerprint that no source has."""
     rows = connection.execute(
-        "SELECT doc_id, title, source, category, scope, metadata, chunks, characters, fingerprint, content_digest"
-        " FROM documents ORDER BY doc_id"
+        "SELECT doc_id, title, source, category, scope, metadata, chunks, characters,"
+        " CASE WHEN chunks = (SELECT count(*) FROM chunks WHERE row BETWEEN first_row AND first_row + d.chunks - 1)"
+        " AND chunks = (SELECT count(*) FROM features WHERE row BETWEEN first_row AND first_row + d.chunks - 1)"
+        " THEN fingerprint ELSE ? || fingerprint END, content_digest FROM documents AS d ORDER BY doc_id",
+        (WITHDRAWN,),
     )
     return [_info(*row) for row in rows]
 
@@ -86,7 +92,7 @@ def _info(
 
 
 def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument | None:
-    """The record, the version and the context digests of a document; None if there is none."""
+    """The record, the version and the context digests of a document, blank where a row is missing; None without one."""
     row = connection.execute(
         "SELECT version, first_row, chunks, title, source, category, scope, metadata, headings, fingerprint,"
         " content_digest FROM documents WHERE doc_id = ?",
@@ -99,10 +105,15 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument
         doc_id, title, source, category, _labels(scope), json.loads(metadata), tuple(json.loads(headings)),
         fingerprint, content,
     )  # fmt: skip
-    digests = connection.execute(
-        "SELECT context_digest FROM chunks WHERE row BETWEEN ? AND ? ORDER BY row", (first, first + chunks - 1)
+    held = dict(
+        connection.execute(
+            "SELECT c.row, c.context_digest FROM chunks AS c JOIN features AS f ON f.row = c.row"
+            " WHERE c.row BETWEEN ? AND ?",
+            (first, first + chunks - 1),
+        )
     )
-    return StoredDocument(record, version, tuple(digest for (digest,) in digests))
+    # A row that is missing must not move the others up: a Reuse names a vector by its place.
+    return StoredDocument(record, version, tuple(held.get(first + index, "") for index in range(chunks)))
 
 
 def read_vectors(connection: sqlite3.Connection, doc_id: str) -> dict[str, NDArray[np.float32]]:

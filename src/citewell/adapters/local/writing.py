@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from citewell.adapters.local.marks import marks_of
+from citewell.adapters.local.reading import WITHDRAWN
 from citewell.adapters.local.terms import Dictionary, counted
 from citewell.errors import InvalidRequest, StoreConflict
 from citewell.model import Chunk, DocumentChange, DocumentRecord, Reuse
@@ -68,7 +69,7 @@ def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChan
         vectors = _vectors(connection, change, stored, dimensions)
         features = [(vector, *next(terms)) for vector in vectors]
         _remove(connection, stored, sequence)
-        document = _write_document(connection, change, stored, (sequence, row, len(features), _stamp(features)))
+        document = _write_document(connection, change, stored, (sequence, row, len(features), stamp_of(features)))
         _write_chunks(connection, change.chunks, document, row)
         connection.executemany(
             "INSERT INTO features VALUES (?, ?, ?, ?)", ((row + at, *values) for at, values in enumerate(features))
@@ -90,6 +91,30 @@ def delete_documents(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> 
     if gone:
         _end(connection, sequence)
     return gone
+
+
+def withdraw(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> None:
+    """Have the next ingestion write these documents anew: their fingerprints fit no source, their vectors no text."""
+    connection.executemany(
+        "UPDATE chunks SET context_digest = '' WHERE row BETWEEN (SELECT first_row FROM documents WHERE doc_id = ?)"
+        " AND (SELECT first_row + chunks - 1 FROM documents WHERE doc_id = ?)",
+        [(doc_id, doc_id) for doc_id in doc_ids],
+    )
+    connection.executemany(
+        "UPDATE documents SET fingerprint = ? || fingerprint WHERE doc_id = ? AND substr(fingerprint, 1, 1) <> ?",
+        [(WITHDRAWN, doc_id, WITHDRAWN) for doc_id in doc_ids],
+    )
+
+
+def remove_leftovers(connection: sqlite3.Connection, rows: Sequence[int]) -> None:
+    """Delete these rows, which belong to no document, and marks of none; the sequence grows, so that views let go."""
+    sequence = read_meta(connection, "sequence") + 1
+    numbers = [(row,) for row in rows]
+    connection.executemany("DELETE FROM chunks WHERE row = ?", numbers)
+    connection.executemany("DELETE FROM features WHERE row = ?", numbers)
+    connection.execute("DELETE FROM marks WHERE document NOT IN (SELECT id FROM documents)")
+    connection.executemany("INSERT INTO removed VALUES (?, ?, 1)", ((sequence, row) for row in rows))
+    _end(connection, sequence)
 
 
 def _end(connection: sqlite3.Connection, sequence: int) -> None:
@@ -153,7 +178,7 @@ def _vectors(connection: sqlite3.Connection, change: DocumentChange, stored: _St
     ]
 
 
-def _stamp(features: Sequence[tuple[bytes, bytes, bytes]]) -> int:
+def stamp_of(features: Sequence[tuple[bytes, bytes, bytes]]) -> int:
     """63 bits that depend on everything that is searched of a version: a file with the same stamp says the same."""
     digest = hashlib.blake2b(b"".join(part for row in features for part in row), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
