@@ -1,0 +1,241 @@
+"""Several writers, kills and Ctrl-C: whoever ends how, the store holds whole versions and the next run goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from injected_room import assert_as_filled_in_one_go, opened, page, rows, similarities, statuses, whole, write
+
+from citewell import Document
+from citewell.model import FileReport
+from citewell.testing.fakes import HashEmbedder
+
+INGEST = """
+import json, sys
+import citewell.ingest.run
+from citewell import Knowledge, Settings
+from citewell.testing.fakes import HashEmbedder
+location, chunks, *folders = sys.argv[1:]
+citewell.ingest.run._BATCH_CHUNKS = int(chunks)  # many small transactions: more moments that differ
+print("ready", flush=True)
+sys.stdin.readline()
+with Knowledge.open(location, settings=Settings(), embedder=HashEmbedder()) as knowledge:
+    print(json.dumps(knowledge.ingest(folders).to_dict()), flush=True)
+"""
+COMMAND_LINE = """
+import sys, time
+import citewell.app
+from citewell.cli import main
+from citewell.testing.fakes import HashEmbedder
+class Slow(HashEmbedder):
+    def embed_passages(self, texts):
+        print("embedding", file=sys.stderr, flush=True)
+        time.sleep(0.2)
+        return super().embed_passages(texts)
+citewell.app.open_embedder = lambda settings: Slow()
+main()
+"""
+
+
+def started(location: Path, *folders: Path, chunks: int = 8) -> subprocess.Popen[str]:
+    """A process that will ingest the folders as soon as it is told to."""
+    command = [sys.executable, "-c", INGEST, str(location), str(chunks), *map(str, folders)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+# Two writers.
+
+
+def assert_ended_well(process: subprocess.Popen[str]) -> None:
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    summary = json.loads(out)["summary"]
+    assert summary["failed"] == 0, out
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-7")
+def test_two_processes_that_ingest_overlapping_folders_at_once_leave_what_one_run_would_leave(tmp_path: Path) -> None:
+    """The first round makes the store, the second renews every document; the middle folder is both processes'."""
+    folders = [tmp_path / name for name in ("left", "middle", "right")]
+    for turn in range(3):
+        for folder in folders:
+            for number in range(12):
+                words = (f"w{turn}{folder.name}{number}n{part}" for part in range(1 + (number + turn) % 4))
+                write(folder, f"{folder.name}{number}.md", *words)
+        both = [started(tmp_path / "kb", *folders[:2]), started(tmp_path / "kb", *folders[1:])]
+        for process in both:
+            go(process)
+        for process in both:
+            assert_ended_well(process)
+        with opened(tmp_path / "kb") as knowledge, opened(tmp_path / f"fresh{turn}") as fresh:
+            fresh.ingest(folders)
+            assert whole(knowledge) == whole(fresh)
+            assert similarities(knowledge) == similarities(fresh)
+            assert knowledge.verify().findings == ()
+            assert rows(tmp_path / "kb") == rows(tmp_path / f"fresh{turn}")
+
+
+# Eight threads.
+
+
+def words_of(number: int) -> list[str]:
+    return [f"w{number}n{part}" for part in range(number + 1)]
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-7")
+@pytest.mark.parametrize("shared", [True, False], ids=["through one store", "each through its own"])
+def test_eight_threads_that_ingest_versions_of_one_document_leave_one_of_them_whole(
+    tmp_path: Path, shared: bool
+) -> None:
+    """Versions have one to eight chunks, so that a leftover of a longer one would show."""
+    own = opened(tmp_path / "kb")
+    stores = [own if shared else opened(tmp_path / "kb") for _ in range(8)]
+    for _ in range(4):
+        start = threading.Barrier(8)
+
+        def ingest(number: int, start: threading.Barrier = start) -> FileReport:
+            start.wait()
+            (report,) = stores[number].ingest_documents([Document("a.md", page(*words_of(number)))]).files
+            return report
+
+        with ThreadPoolExecutor(8) as pool:
+            reports = list(pool.map(ingest, range(8)))
+        held = whole(own)["a.md"]
+        winner = len(held) - 1
+        assert held == words_of(winner)
+        assert reports[winner].status in ("added", "updated", "unchanged")
+        assert all(
+            "changed" in each.detail or "stored as version" in each.detail for each in reports if not is_fine(each)
+        )
+        assert own.verify().findings == ()
+        assert rows(tmp_path / "kb") == (1, len(held), len(held))
+        with opened(tmp_path / f"fresh{winner}") as fresh:
+            fresh.ingest_documents([Document("a.md", page(*held))])
+            assert similarities(own) == similarities(fresh)
+    for store in {id(store): store for store in [own, *stores]}.values():
+        store.close()
+
+
+def is_fine(report: FileReport) -> bool:
+    return report.status != "failed"
+
+
+# Kills.
+
+
+def kill_rounds(tmp_path: Path, rounds: int, *, files: int) -> int:
+    """Kill ingestions of edited files at random moments; how many documents were caught at different versions.
+
+    After each kill every document is its old or its new version on every path; at the end one run equals a fresh one.
+    """
+    chance = random.Random(rounds)
+    docs, location, torn = tmp_path / "docs", tmp_path / "kb", 0
+    held: dict[str, list[str]] = {}
+    wanted = {f"{number}.md": [f"w{number}"] for number in range(files)}
+    longest = timed(tmp_path, docs, wanted)
+    for turn in range(rounds):
+        for name in chance.sample(sorted(wanted), files // 2):
+            wanted[name] = [f"w{turn}t{name[:-3]}n{part}" for part in range(chance.randint(1, 4))]
+            write(docs, name, *wanted[name])
+        process = started(location, docs)
+        go(process)
+        time.sleep(chance.uniform(0, longest))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        with opened(location) as knowledge:
+            now = whole(knowledge)
+            assert knowledge.verify().findings == ()
+        new = {name for name in wanted if now.get(name) == wanted[name]}
+        assert {name: now.get(name) for name in wanted if name not in new} == {
+            name: held.get(name) for name in wanted if name not in new
+        }
+        torn += 0 < len(new) < files
+        held = now
+    with opened(location) as knowledge:
+        assert knowledge.ingest(docs).ok
+        assert_as_filled_in_one_go(knowledge, docs, tmp_path / "fresh")
+    return torn
+
+
+def timed(tmp_path: Path, docs: Path, wanted: dict[str, list[str]]) -> float:
+    """Seconds that a process takes for half of the files, from the word to its end."""
+    for name, words in wanted.items():
+        write(docs, name, *words)
+    process = started(tmp_path / "timed", docs)
+    begun = time.perf_counter()
+    go(process)
+    process.communicate()
+    return time.perf_counter() - begun
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-7")
+def test_three_kills_at_random_moments_leave_old_or_new_versions_on_every_path(tmp_path: Path) -> None:
+    kill_rounds(tmp_path, 3, files=40)
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("INGEST-5", "INGEST-7")
+def test_fifty_kills_at_random_moments_leave_old_or_new_versions_on_every_path(tmp_path: Path) -> None:
+    """Many of them must have come between two transactions of a run, or the moments were ill chosen."""
+    assert kill_rounds(tmp_path, 50, files=80) >= 10
+
+
+# Ctrl-C.
+
+
+def interrupted(arguments: Sequence[str], *, after: int, times: int = 1) -> tuple[int, str, str]:
+    """Start the command, send it SIGINT after so many calls of the embedder; exit code, stdout, stderr."""
+    command = [sys.executable, "-c", COMMAND_LINE, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for _ in range(after):
+        assert process.stderr.readline() == "embedding\n"
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, re.sub("embedding\n", "", err)
+
+
+@pytest.mark.requirement("INGEST-7", "API-2")
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+def test_ctrl_c_ends_with_130_says_how_to_go_on_and_leaves_a_usable_store(tmp_path: Path, times: int) -> None:
+    docs, location = tmp_path / "docs", tmp_path / "kb"
+    for number in range(300):
+        write(docs, f"{number}.md", f"w{number}one", f"w{number}two", f"w{number}three")
+    arguments = ["ingest", str(docs), "--kb", str(location)]
+    code, out, err = interrupted(arguments, after=3, times=times)
+    assert (code, out) == (130, "")
+    assert err.strip() == "citewell: stopped; what was stored stays, and the same command goes on from there"
+    with opened(location) as knowledge:
+        held = whole(knowledge)
+        assert 0 < len(held) < 300
+        assert knowledge.verify().findings == ()
+        report = knowledge.ingest(docs)
+        assert {
+            name: status for name, status in statuses(report).items() if status == "unchanged"
+        }.keys() == held.keys()
+        assert_as_filled_in_one_go(knowledge, docs, tmp_path / "fresh")
+        assert isinstance(knowledge.embedder, HashEmbedder)
