@@ -10,14 +10,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from citewell.errors import InvalidRequest
+from citewell.checks import check_count, check_list, check_number, check_texts, refusal
 from citewell.model import PATHS, Candidate, Dropped, DropReason, Reason, Refined
 
 _Placed = list[tuple[int, Candidate]]
 """Candidates with their position in the input, from 1."""
 
 _Drops = list[tuple[int, Dropped]]
+
+_CAP = "max_chunks_per_document"
 
 # Scripts that run on without spaces, or that attach particles to foreign words, do not continue a Latin identifier.
 _UNSPACED = (
@@ -32,7 +35,22 @@ _COMPOUND_EDGES = (
     re.compile(rf"(?!{_WORD})(?!-{_WORD})(?!\.[0-9])"),
 )
 _VERSION = re.compile(r"v?(?=[0-9]+\.[0-9])")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_CASELESS = re.compile(r"[0-9_.-]+")
+
+# What NFKC makes of the characters that Chinese text is full of. Put in first, it leaves most texts in NFKC already,
+# and seeing that takes a fiftieth of the time of bringing them there.
+_WIDE_MARKS = (
+    ("\uff0c", ","), ("\uff1a", ":"), ("\uff1b", ";"), ("\uff01", "!"), ("\uff1f", "?"), ("\uff08", "("),
+    ("\uff09", ")"), ("\u3000", " "), ("\u2026", "..."),
+)  # fmt: skip
+
+
+class _Needle(NamedTuple):
+    """An identifier to look for: how it may be written, folded, and the longest part of all spellings without case."""
+
+    spellings: tuple[str, ...]
+    core: str
 
 
 def refine(
@@ -41,7 +59,7 @@ def refine(
     return_n: int,
     max_chunks_per_document: int = 2,
     min_similarity: float | None = None,
-    keep_identifiers: bool = True,
+    keep_identifiers: bool | Sequence[str] = True,
     query_identifiers: Sequence[str] = (),
 ) -> Refined:
     """Choose from candidates, best first: deduplicate, apply the floor, cap documents, cut at return_n (POST-1).
@@ -59,22 +77,26 @@ def refine(
         return_n: the most that are kept, >= 1.
         max_chunks_per_document: the most of one document (`document_of`), 0 = no cap.
         min_similarity: a candidate stays if its similarity is at least this; unknown is below. None = no floor.
-        keep_identifiers: whether a candidate below the floor stays if the lexical path found it and it holds every
-            identifier of the query (SCORE-6).
-        query_identifiers: those identifiers; without any, nothing stays below the floor.
+        keep_identifiers: the identifiers of the query (`citewell.analysis.identifiers`): a candidate below the floor
+            stays if the lexical path found it and it holds every one of them (SCORE-6). False = none stays. True =
+            those of `query_identifiers`; True alone, without those, keeps nothing, for this function never sees the
+            query.
+        query_identifiers: the identifiers of the query, if `keep_identifiers` is True.
 
     Raises:
-        InvalidRequest: return_n, the cap or the floor is out of range.
+        InvalidRequest: an argument is of another kind or out of range; the message names it and its value.
     """
-    _check(return_n, max_chunks_per_document, min_similarity, query_identifiers)
-    wanted = [identifier for identifier in query_identifiers if _folded(identifier).strip()] if keep_identifiers else []
-    unique, repeated = _deduplicated(candidates)
-    close, below, excepted = _above_floor(unique, min_similarity, wanted)
-    capped, crowding = _capped(close, max_chunks_per_document)
-    kept, beyond = capped[:return_n], capped[return_n:]
+    places = check_count("return_n", return_n)
+    cap = check_count(_CAP, max_chunks_per_document, least=0)
+    floor = None if min_similarity is None else _checked_floor(min_similarity)
+    needles = _needles(_wanted(keep_identifiers, query_identifiers))
+    unique, repeated = _deduplicated(_checked(candidates))
+    close, below, excepted = _above_floor(unique, floor, needles)
+    capped, crowding = _capped(close, cap)
+    kept, beyond = capped[:places], capped[places:]
     cut: _Drops = [
-        _drop(position, candidate, "return_n", f"place {place} > {return_n}")
-        for place, (position, candidate) in enumerate(beyond, start=return_n + 1)
+        _drop(position, candidate, "return_n", f"place {place} > {places}")
+        for place, (position, candidate) in enumerate(beyond, start=places + 1)
     ]
     dropped = sorted([*repeated, *below, *crowding, *cut], key=lambda drop: drop[0])
     return Refined(
@@ -89,13 +111,12 @@ def full_documents(kept: Sequence[Candidate], max_chunks_per_document: int) -> t
 
     A document known by its source alone can't be named in a request, so it is not listed. Cap 0: none is ever full.
     """
-    if max_chunks_per_document == 0:
-        return ()
+    cap = check_count(_CAP, max_chunks_per_document, least=0)
     counts: dict[str, int] = {}
-    for candidate in kept:
+    for candidate in _checked(kept) if cap else ():
         if candidate.doc_id:
             counts[candidate.doc_id] = counts.get(candidate.doc_id, 0) + 1
-    return tuple(doc_id for doc_id, count in counts.items() if count >= max_chunks_per_document)
+    return tuple(doc_id for doc_id, count in counts.items() if count >= cap)
 
 
 def document_of(candidate: Candidate) -> tuple[str, str]:
@@ -103,6 +124,7 @@ def document_of(candidate: Candidate) -> tuple[str, str]:
 
     A pair of the kind and the name, so that a docId never counts as another document's source.
     """
+    _check_candidate(candidate)
     if candidate.doc_id:
         return ("document", candidate.doc_id)
     if candidate.source.strip():
@@ -118,29 +140,34 @@ def holds_identifiers(candidate: Candidate, identifiers: Iterable[str]) -> bool:
     the whole (not `ZX-81-Q`, not `max_conn_age`). `1.24.3` and `v1.24.3` are the same. Letters of scripts without
     spaces may touch it.
     """
-    haystack = _folded("\n".join((candidate.title, candidate.breadcrumb, candidate.text)))
-    return all(
-        any(_stands_alone(spelling, haystack) for spelling in _spellings(_folded(identifier)))
-        for identifier in identifiers
-    )
+    return _holds(_check_candidate(candidate), _needles(check_texts("identifiers", identifiers)))
 
 
-def _check(return_n: int, cap: int, floor: float | None, identifiers: Sequence[str]) -> None:
-    if isinstance(return_n, bool) or return_n < 1:
-        raise InvalidRequest(f"return_n can't be {return_n!r}", way_out="Give an integer >= 1.")
-    if isinstance(cap, bool) or cap < 0:
-        raise InvalidRequest(f"max_chunks_per_document can't be {cap!r}", way_out="Give an integer >= 0; 0 = no cap.")
-    if floor is not None and not _is_floor(floor):
-        raise InvalidRequest(f"min_similarity can't be {floor!r}", way_out="Give a number from -1 to 1, or None.")
-    if isinstance(identifiers, str):
-        raise InvalidRequest(f"query_identifiers can't be the bare string {identifiers!r}", way_out="Give a sequence.")
+def _checked(candidates: object) -> list[Candidate]:
+    return [_check_candidate(candidate) for candidate in check_list("candidates", candidates)]
 
 
-def _is_floor(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -1 <= value <= 1
+def _check_candidate(candidate: object) -> Candidate:
+    if not isinstance(candidate, Candidate):
+        raise refusal("a candidate", candidate, "a Candidate, such as a search port's Hit")
+    return candidate
 
 
-def _deduplicated(candidates: Sequence[Candidate]) -> tuple[_Placed, _Drops]:
+def _checked_floor(floor: object) -> float:
+    return check_number("min_similarity", floor, least=-1, most=1, wanted="a number from -1 to 1, or None for no floor")
+
+
+def _wanted(keep: object, of_query: object) -> list[str]:
+    """The identifiers that keep a candidate below the floor; blank ones are none."""
+    identifiers = check_texts("query_identifiers", of_query)
+    if not isinstance(keep, bool):
+        if identifiers:
+            raise refusal("query_identifiers", of_query, "the identifiers once: keep_identifiers has them already")
+        identifiers = check_texts("keep_identifiers", keep, wanted="True, False or a list of identifiers")
+    return [identifier for identifier in identifiers if keep and _folded(identifier).strip()]
+
+
+def _deduplicated(candidates: Iterable[Candidate]) -> tuple[_Placed, _Drops]:
     first: dict[str, tuple[int, Candidate]] = {}
     repeated: _Drops = []
     for position, candidate in enumerate(candidates, start=1):
@@ -179,7 +206,7 @@ def _merged_reasons(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     return tuple(sorted(best.values(), key=lambda reason: (order.get(reason.path, len(order)), reason.path)))
 
 
-def _above_floor(placed: _Placed, floor: float | None, identifiers: Sequence[str]) -> tuple[_Placed, _Drops, set[str]]:
+def _above_floor(placed: _Placed, floor: float | None, needles: Sequence[_Needle]) -> tuple[_Placed, _Drops, set[str]]:
     if floor is None:
         return placed, [], set()
     close: _Placed = []
@@ -188,7 +215,7 @@ def _above_floor(placed: _Placed, floor: float | None, identifiers: Sequence[str
     for position, candidate in placed:
         if candidate.similarity is not None and candidate.similarity >= floor:
             close.append((position, candidate))
-        elif identifiers and _is_lexical(candidate) and holds_identifiers(candidate, identifiers):
+        elif needles and _is_lexical(candidate) and _holds(candidate, needles):
             excepted.add(candidate.evidence_key)
             close.append((position, candidate))
         else:
@@ -232,16 +259,40 @@ def _shortfall(similarity: float | None, floor: float) -> str:
     return f"similarity {similarity!r} < {floor!r}"
 
 
-def _folded(text: str) -> str:
-    if text.isascii():
-        return text.casefold()
-    visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    return visible.casefold().replace("\u2010", "-").replace("\u2019", "'")
+def _needles(identifiers: Iterable[str]) -> list[_Needle]:
+    return [_needle(_folded(identifier)) for identifier in identifiers]
 
 
-def _spellings(identifier: str) -> tuple[str, ...]:
+def _needle(identifier: str) -> _Needle:
     version = _VERSION.match(identifier)
-    return (identifier[version.end() :], f"v{identifier[version.end() :]}") if version else (identifier,)
+    bare = identifier[version.end() :] if version else identifier
+    core = max(_CASELESS.findall(bare), key=len, default="")
+    return _Needle((bare, f"v{bare}") if version else (identifier,), core)
+
+
+def _holds(candidate: Candidate, needles: Sequence[_Needle]) -> bool:
+    visible = _visible("\n".join((candidate.title, candidate.breadcrumb, candidate.text)))
+    # Most candidates hold no such digits or underscores at all, and folding the case of a text is slow.
+    if not all(needle.core in visible for needle in needles):
+        return False
+    haystack = visible.casefold()
+    return all(any(_stands_alone(spelling, haystack) for spelling in needle.spellings) for needle in needles)
+
+
+def _folded(text: str) -> str:
+    return _visible(text).casefold()
+
+
+def _visible(text: str) -> str:
+    """The text in NFKC, without what can't be seen, with plain hyphens and apostrophes."""
+    if text.isascii():
+        return text
+    for wide, plain in _WIDE_MARKS:
+        text = text.replace(wide, plain)
+    text = unicodedata.normalize("NFKC", text)
+    if _INVISIBLE.search(text):
+        text = _INVISIBLE.sub("", text)
+    return text.replace("\u2010", "-").replace("\u2019", "'")
 
 
 def _stands_alone(token: str, text: str) -> bool:

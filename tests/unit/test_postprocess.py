@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import citewell
@@ -419,10 +421,91 @@ def test_refilled_hits_come_after_the_others_under_the_same_caps() -> None:
         ({"return_n": 1, "min_similarity": -1.1}, "min_similarity can't be -1.1"),
         ({"return_n": 1, "min_similarity": math.nan}, "min_similarity can't be nan"),
         ({"return_n": 1, "min_similarity": True}, "min_similarity can't be True"),
-        ({"return_n": 1, "query_identifiers": "E12"}, "bare string 'E12'"),
+        ({"return_n": 2.5}, "return_n can't be 2.5"),
+        ({"return_n": "3"}, "return_n can't be '3'"),
+        ({"return_n": None}, "return_n can't be None"),
+        ({"return_n": 1, "max_chunks_per_document": "x"}, "max_chunks_per_document can't be 'x'"),
+        ({"return_n": 1, "max_chunks_per_document": 1.5}, "max_chunks_per_document can't be 1.5"),
+        ({"return_n": 1, "max_chunks_per_document": None}, "max_chunks_per_document can't be None"),
+        ({"return_n": 1, "min_similarity": "off"}, "min_similarity can't be 'off'"),
+        ({"return_n": 1, "keep_identifiers": None}, "keep_identifiers can't be None"),
+        ({"return_n": 1, "keep_identifiers": "E12"}, "keep_identifiers can't be 'E12'"),
+        ({"return_n": 1, "keep_identifiers": ["E12", 5]}, "keep_identifiers can't hold 5"),
+        ({"return_n": 1, "query_identifiers": "E12"}, "query_identifiers can't be 'E12'"),
+        ({"return_n": 1, "query_identifiers": None}, "query_identifiers can't be None"),
+        ({"return_n": 1, "query_identifiers": [None]}, "query_identifiers can't hold None"),
+        ({"return_n": 1, "keep_identifiers": ["E1"], "query_identifiers": ["E2"]}, "query_identifiers can't be ['E2']"),
     ],
 )
-def test_numbers_out_of_range_are_refused_by_name(options: dict[str, Any], named: str) -> None:
-    with pytest.raises(InvalidRequest, match=named) as caught:
+def test_an_argument_that_can_not_be_used_is_refused_by_name_and_value(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidRequest, match=re.escape(named)) as caught:
         refine([], **options)
     assert caught.value.way_out
+
+
+@pytest.mark.requirement("POST-1")
+@pytest.mark.parametrize(
+    ("candidates", "named"),
+    [
+        (None, "candidates can't be None"),
+        ("abc", "candidates can't be 'abc'"),
+        ({"a": 1}, "candidates can't be {'a': 1}"),
+        ([hit("a#chunk-0"), {"evidence_key": "b#chunk-0"}], "a candidate can't be {'evidence_key': 'b#chunk-0'}"),
+        (["a#chunk-0"], "a candidate can't be 'a#chunk-0'"),
+    ],
+)
+def test_what_is_no_list_of_candidates_is_refused(candidates: Any, named: str) -> None:  # noqa: ANN401 - raw on purpose
+    for use in (lambda given: refine(given, return_n=1), lambda given: full_documents(given, 1)):
+        with pytest.raises(InvalidRequest, match=re.escape(named)) as caught:
+            use(candidates)
+        assert caught.value.way_out
+
+
+@pytest.mark.requirement("POST-4", "SCORE-6")
+def test_helpers_refuse_what_they_can_not_use_too() -> None:
+    for use, named in (
+        (lambda: full_documents([], -1), "max_chunks_per_document can't be -1"),
+        (lambda: full_documents([], "2"), "max_chunks_per_document can't be '2'"),  # type: ignore[arg-type]  # raw
+        (lambda: holds_identifiers(hit("a#chunk-0"), "E12"), "identifiers can't be 'E12'"),
+        (lambda: holds_identifiers(None, ["E12"]), "a candidate can't be None"),  # type: ignore[arg-type]  # raw
+        (lambda: document_of("a"), "a candidate can't be 'a'"),  # type: ignore[arg-type]  # raw
+    ):
+        with pytest.raises(InvalidRequest, match=re.escape(named)):
+            use()
+
+
+@pytest.mark.requirement("SCORE-5", "POST-4")
+def test_numbers_of_numpy_are_numbers() -> None:
+    candidates = [hit("a#chunk-0", 0.5), hit("a#chunk-1", 0.25)]
+    numbers: dict[str, Any] = {"return_n": np.int64(5), "max_chunks_per_document": np.uint8(1)}
+    assert refine(candidates, min_similarity=float(np.float32(0.25)), **numbers).kept == tuple(candidates[:1])
+    assert refine(iter(candidates), return_n=5, min_similarity=np.float32(0.5)).kept == (candidates[0],)  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("SCORE-6")
+def test_the_identifiers_may_be_given_where_it_is_said_to_keep_them() -> None:
+    """With True alone there is no identifier to look for, and nothing below the floor stays."""
+    code = hit("a#chunk-0", 0.2, text="Fuse ZX-81-Q", lexical_score=2.0)
+    options: dict[str, Any] = {"return_n": 1, "min_similarity": 0.9}
+    assert refine([code], **options).kept == ()
+    assert refine([code], keep_identifiers=["zx-81-q"], **options).kept == (code,)
+    assert refine([code], keep_identifiers=("zx-81-q", "E12"), **options).kept == ()
+    assert refine([code], keep_identifiers=[], **options).kept == ()
+    assert refine([code], keep_identifiers=True, query_identifiers=["zx-81-q"], **options).kept == (code,)
+
+
+@pytest.mark.requirement("SCORE-6")
+@pytest.mark.parametrize(
+    ("identifier", "text"),
+    [
+        ("v1.24.3", "升级到…1.24.3，然后"),
+        ("max_conn", "（ＭＡＸ＿ＣＯＮＮ）"),
+        ("fetchTableRow", "调用：fetchTableRow；"),
+        ("E12", "① E12！"),
+        ("E12", "错误　E12？"),
+        ("4471", "KB‑4471"),
+        ("kb-4471", "KB‐4471。"),
+    ],
+)
+def test_full_width_marks_around_an_identifier_change_nothing(identifier: str, text: str) -> None:
+    assert holds_identifiers(hit("a#chunk-0", text=text), [identifier])
