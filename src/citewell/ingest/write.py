@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from citewell.errors import (
@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Vectors = list[NDArray[np.float32]]
+    Vector = NDArray[np.float32]
+    Vectors = list[Vector]
 
 _SLICE = 256
+_PLANS = 10
+"""How often a document is planned anew that others write at the same time."""
+_REPLACED = "another writer has replaced it since"
 _ENDS_THE_RUN = (EmbedderUnavailable, EmbedderMismatch, StoreLocked, StoreUnreachable, StoreCorrupt, StoreVersion)
 
 
@@ -128,21 +132,30 @@ class BatchWriter:
         return list(self._read_back([each.prepared for each in batch]))
 
     def _again(self, each: Embedded, error: Exception) -> FileReport:
-        """A document that changed meanwhile is planned once more; any other fault is its own."""
-        if not isinstance(error, StoreConflict):
-            return each.prepared.report("failed", _said(error))
-        prepared = each.prepared.planned_anew(self._store.stored(each.prepared.doc_id))
-        known = dict(zip((chunk.context_digest for chunk in _fresh(each.prepared)), each.vectors, strict=True))
-        try:
-            missing = [chunk for chunk in _fresh(prepared) if chunk.context_digest not in known]
-            made = self._embedder.embed([(prepared.subjects[chunk.chunk_index], chunk.text) for chunk in missing])
-            known |= dict(zip((chunk.context_digest for chunk in missing), made, strict=True))
-            self._store.apply([prepared.plan.change([known[chunk.context_digest] for chunk in _fresh(prepared)])])
-        except _ENDS_THE_RUN:
-            raise
-        except Exception as second:  # noqa: BLE001 - as above
-            return prepared.report("failed", _said(second))
-        return next(self._read_back([prepared]))
+        """A document that changed meanwhile is planned anew, a few times at most; any other fault is its own."""
+        prepared = each.prepared
+        known = dict(zip((chunk.context_digest for chunk in _fresh(prepared)), each.vectors, strict=True))
+        for _ in range(_PLANS):
+            if not isinstance(error, StoreConflict):
+                break
+            prepared = prepared.planned_anew(self._store.stored(prepared.doc_id))
+            try:
+                self._write_planned(prepared, known)
+            except _ENDS_THE_RUN:
+                raise
+            except Exception as another:  # noqa: BLE001 - as above
+                error = another
+            else:
+                return next(self._read_back([prepared]))
+        return prepared.report("failed", _said(error))
+
+    def _write_planned(self, prepared: Prepared, known: dict[str, Vector]) -> None:
+        """Write a version with the vectors that are known by context digest; others are made and become known."""
+        fresh = _fresh(prepared)
+        missing = [chunk for chunk in fresh if chunk.context_digest not in known]
+        made = self._embedder.embed([(prepared.subjects[chunk.chunk_index], chunk.text) for chunk in missing])
+        known.update(zip((chunk.context_digest for chunk in missing), made, strict=True))
+        self._store.apply([prepared.plan.change([known[chunk.context_digest] for chunk in fresh])])
 
     def _read_back(self, batch: Sequence[Prepared]) -> Iterator[FileReport]:
         """Each document's report, once every chunk of it was found under its key."""
@@ -159,11 +172,15 @@ class BatchWriter:
                 row is not None and row.digest == chunk.digest
                 for row, chunk in zip(held, each.plan.chunks, strict=True)
             )
-            if whole == len(each.plan.chunks):
-                yield each.report()
-            else:
-                detail = f"{len(each.plan.chunks)} chunks were written, but only {whole} of them can be read back"
-                yield each.report("failed", str(IngestError(detail, way_out="Run `citewell verify`.")))
+            yield each.report() if whole == len(each.plan.chunks) else self._unread(each, whole)
+
+    def _unread(self, each: Prepared, whole: int) -> FileReport:
+        """A version that can't be read back: another writer has replaced it already, or the store has lost it."""
+        stored = self._store.stored(each.doc_id)
+        if stored and stored.version > each.plan.expected_version and stored.record != each.plan.record:
+            return replace(each.report(), chunks=len(stored.context_digests), detail=_REPLACED)
+        detail = f"{len(each.plan.chunks)} chunks were written, but only {whole} of them can be read back"
+        return each.report("failed", str(IngestError(detail, way_out="Run `citewell verify`.")))
 
 
 def _fresh(prepared: Prepared) -> list[Chunk]:
