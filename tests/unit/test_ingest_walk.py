@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,70 @@ def test_a_folder_that_cannot_be_read_is_told_and_the_root_is_not_whole(
 def test_only_a_folder_is_a_whole_root(tmp_path: Path) -> None:
     write(tmp_path, "a.md")
     assert [root.whole for root in found(tmp_path, tmp_path / "a.md").roots] == [True, False]
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_link_to_itself_is_skipped_by_name_and_the_folder_is_whole_still(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / "round.md").symlink_to("round.md")
+    (tmp_path / "there").symlink_to("back")
+    (tmp_path / "back").symlink_to("there")
+    done = found(tmp_path)
+    assert [(each.doc_id, each.status) for each in done.refused] == [
+        ("back", "skipped"),
+        ("round.md", "skipped"),
+        ("there", "skipped"),
+    ]
+    assert [root.whole for root in done.roots] == [True]
+
+
+@pytest.mark.requirement("INGEST-6", "ID-7")
+def test_a_link_to_a_folder_never_takes_the_place_of_the_folder(tmp_path: Path) -> None:
+    write(tmp_path, "m/a.md", ".hidden/b.md")
+    for link, target in (("a", "m"), ("z", "m"), ("y", ".hidden"), ("x", ".hidden")):
+        (tmp_path / link).symlink_to(tmp_path / target, target_is_directory=True)
+    assert ids(tmp_path) == ["m/a.md", "x/b.md"]
+
+
+@pytest.mark.requirement("INGEST-6", "SAFE-1")
+def test_a_link_that_the_caller_names_is_followed_wherever_it_leads_and_keeps_its_name(tmp_path: Path) -> None:
+    elsewhere = write(tmp_path / "elsewhere", "real.md", "deep/x.md")
+    docs = write(tmp_path / "docs", "a.md")
+    (docs / "link.md").symlink_to(elsewhere / "real.md")
+    (docs / "all").symlink_to(elsewhere, target_is_directory=True)
+    assert ids(docs / "link.md") == ["link.md"]
+    assert ids(docs / "all") == ["deep/x.md", "real.md"]
+    assert found(docs / "all").roots[0].path == str(docs / "all")
+
+
+@pytest.mark.requirement("INGEST-6", "SAFE-1")
+def test_a_folder_beside_the_root_whose_name_begins_alike_is_outside(tmp_path: Path) -> None:
+    secret = write(tmp_path / "docs-private", "key.md")
+    docs = write(tmp_path / "docs", "a.md")
+    (docs / "key.md").symlink_to(secret / "key.md")
+    assert (ids(docs), refusals(docs)) == (["a.md"], [("key.md", "skipped")])
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_sockets_are_skipped_by_name_and_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's path is short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("s.md")
+        assert refusals(tmp_path) == [("s.md", "skipped")]
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("INGEST-6")
+def test_a_walk_takes_time_in_proportion_to_the_files(tmp_path: Path) -> None:
+    """Ten times the files with an ignore file at every level: not twenty times as long, and 20,000 within 5 s."""
+    seconds = []
+    for count in (2_000, 20_000):
+        root = tmp_path / str(count)
+        for folder in range(count // 100):
+            write(root / f"d{folder % 10}" / f"e{folder}", *(f"f{number}.md" for number in range(100)))
+            (root / f"d{folder % 10}" / f"e{folder}" / ".gitignore").write_text("*.log\n/out/\n", encoding="utf-8")
+        started = time.perf_counter()
+        assert len(found(root).files) == count
+        seconds.append(time.perf_counter() - started)
+    assert seconds[1] < 20 * max(seconds[0], 0.05)
+    assert seconds[1] < 5
