@@ -13,6 +13,9 @@ from pathlib import Path
 
 from citewell.errors import IngestError, InvalidRequest
 
+Changes = set[tuple[object, str]]
+Identities = tuple[tuple[int, int] | None, ...]
+
 _QUIET_MS, _LONGEST_MS, _LOOK_MS = 100, 1_600, 250
 
 
@@ -25,14 +28,37 @@ def waves(paths: Sequence[Path], stop: threading.Event) -> Iterator[frozenset[st
         InvalidRequest: watchfiles is not installed.
         IngestError: the paths can't be watched.
     """
+    before = _identities(paths)
+    return _follow(_begin(paths, stop), before, paths, stop)
+
+
+def _follow(
+    changes: Iterator[Changes], begun: Identities, paths: Sequence[Path], stop: threading.Event
+) -> Iterator[frozenset[str]]:
+    """The waves; begun anew when another folder stands in the place of one, of which nothing would be heard else."""
+    with _told(paths):
+        while not stop.is_set():
+            for change in changes:
+                if _identities(paths) != begun:
+                    break
+                yield frozenset(path for _, path in change)
+            else:
+                return
+            begun = _identities(paths)
+            changes = _begin(paths, stop)
+            yield frozenset(str(path.absolute()) for path in paths)
+
+
+def _begin(paths: Sequence[Path], stop: threading.Event) -> Iterator[Changes]:
     try:
         from watchfiles import watch  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise InvalidRequest(
-            "watching needs the package watchfiles, which is not installed", way_out='Run `pip install "citewell[watch]"`.'
+            "watching needs the package watchfiles, which is not installed",
+            way_out='Run `pip install "citewell[watch]"`.',
         ) from error
     places, deep = _places(paths)
-    changes = watch(
+    changes: Iterator[Changes] = watch(
         *places,
         watch_filter=None,
         debounce=_LONGEST_MS,
@@ -44,22 +70,27 @@ def waves(paths: Sequence[Path], stop: threading.Event) -> Iterator[frozenset[st
         ignore_permission_denied=True,
     )
     with _told(paths):
-        first = next(changes, None)  # the watch begins with the first look, not with the call
-    if first is None:
-        return iter(())
-    return _paths_of(chain([first], changes), paths)
+        # The watch begins with the first look, not with the call.
+        return chain([first], changes) if (first := next(changes, None)) is not None else iter(())
+
+
+def _identities(paths: Sequence[Path]) -> Identities:
+    """Which folder or file each path names; None for one that is not there."""
+    return tuple(_identity(path if path.is_dir() else path.parent) for path in paths)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _places(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     """What to watch, and whether with all below it. A file is watched by its folder, for it may be replaced whole."""
     folders = [path.absolute() for path in paths if path.is_dir()]
     return folders + [path.absolute().parent for path in paths if not path.is_dir()], bool(folders)
-
-
-def _paths_of(changes: Iterator[set[tuple[object, str]]], paths: Sequence[Path]) -> Iterator[frozenset[str]]:
-    with _told(paths):
-        for change in changes:
-            yield frozenset(path for _, path in change)
 
 
 @contextmanager

@@ -52,8 +52,8 @@ def edge(command: Callable[_P, _R]) -> Callable[_P, _R]:
                 emit({"error": error.to_dict()})
             typer.echo(f"citewell: {error}", err=True)
             raise typer.Exit(exit_code(error)) from error
-        except KeyboardInterrupt:
-            message = "stopped; what was stored stays, and the same command goes on from there"
+        except KeyboardInterrupt as stop:
+            message = f"stopped{stop}; what was stored stays, and the same command goes on from there"
             if kwargs.get("as_json"):
                 emit({"error": {"code": "interrupted", "message": message, "way_out": ""}})
             typer.echo(f"citewell: {message}", err=True)

@@ -27,7 +27,7 @@ def ingestion(report: IngestReport) -> None:
     for file in report.files:
         if file.detail or file.status in ("failed", "skipped", "no_text", "deleted"):
             out.print(Text(_line(file)), soft_wrap=True)
-    out.print(Text(summary(report), style="bold"))
+    out.print(Text(summary(report), style="bold"), soft_wrap=True)
 
 
 def _line(file: FileReport) -> str:

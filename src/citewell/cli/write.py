@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli import reports
-from citewell.cli.edge import IN_PART, INTERRUPTED, edge, emit
+from citewell.cli.edge import IN_PART, edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowledge
 from citewell.errors import CitewellError
 
@@ -83,8 +83,7 @@ def _ingest_once(
         with reports.progress_bar(quiet=quiet) as latest.tell:
             return knowledge.ingest(paths, **options)
     except KeyboardInterrupt:
-        _say(f"stopped{latest}; what was stored stays, and the same command goes on from there")
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt(latest) from None
 
 
 def _watch(
@@ -103,8 +102,7 @@ def _watch(
             before = report
     except KeyboardInterrupt:
         if latest.at_work:
-            _say(f"stopped{latest}; what was stored stays, and the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
+            raise KeyboardInterrupt(latest) from None
         _say("stopped watching")
 
 
