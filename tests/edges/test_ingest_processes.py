@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,22 +42,32 @@ from citewell.testing.fakes import HashEmbedder
 class Slow(HashEmbedder):
     def embed_passages(self, texts):
         print("embedding", file=sys.stderr, flush=True)
-        time.sleep(0.2)
+        time.sleep(0.3)
         return super().embed_passages(texts)
-citewell.app.open_embedder = lambda settings: Slow()
+citewell.app.open_embedder = lambda *_: Slow()
 main()
 """
 
 
-def started(location: Path, *folders: Path, chunks: int = 8) -> subprocess.Popen[str]:
-    """A process that will ingest the folders as soon as it is told to."""
-    command = [sys.executable, "-c", INGEST, str(location), str(chunks), *map(str, folders)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+@contextmanager
+def running(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A process of this Python that runs the program; killed at the end if it still runs."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def ingesting(location: Path, *folders: Path, chunks: int = 8) -> Iterator[subprocess.Popen[str]]:
+    """A process that will ingest the folders as soon as it is told to go, so many chunks in a transaction."""
+    with running(INGEST, location, chunks, *folders) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
 
 
 def go(process: subprocess.Popen[str]) -> None:
@@ -79,16 +90,19 @@ def assert_ended_well(process: subprocess.Popen[str]) -> None:
 def test_two_processes_that_ingest_overlapping_folders_at_once_leave_what_one_run_would_leave(tmp_path: Path) -> None:
     """The first round makes the store, the second renews every document; the middle folder is both processes'."""
     folders = [tmp_path / name for name in ("left", "middle", "right")]
-    for turn in range(3):
+    for turn in range(2):
         for folder in folders:
-            for number in range(12):
+            for number in range(10):
                 words = (f"w{turn}{folder.name}{number}n{part}" for part in range(1 + (number + turn) % 4))
                 write(folder, f"{folder.name}{number}.md", *words)
-        both = [started(tmp_path / "kb", *folders[:2]), started(tmp_path / "kb", *folders[1:])]
-        for process in both:
-            go(process)
-        for process in both:
-            assert_ended_well(process)
+        with (
+            ingesting(tmp_path / "kb", *folders[:2]) as one,
+            ingesting(tmp_path / "kb", *folders[1:]) as other,
+        ):
+            for process in (one, other):
+                go(process)
+            for process in (one, other):
+                assert_ended_well(process)
         with opened(tmp_path / "kb") as knowledge, opened(tmp_path / f"fresh{turn}") as fresh:
             fresh.ingest(folders)
             assert whole(knowledge) == whole(fresh)
@@ -125,10 +139,7 @@ def test_eight_threads_that_ingest_versions_of_one_document_leave_one_of_them_wh
         held = whole(own)["a.md"]
         winner = len(held) - 1
         assert held == words_of(winner)
-        assert reports[winner].status in ("added", "updated", "unchanged")
-        assert all(
-            "changed" in each.detail or "stored as version" in each.detail for each in reports if not is_fine(each)
-        )
+        assert {report.status for report in reports} <= {"added", "updated", "unchanged"}
         assert own.verify().findings == ()
         assert rows(tmp_path / "kb") == (1, len(held), len(held))
         with opened(tmp_path / f"fresh{winner}") as fresh:
@@ -136,10 +147,6 @@ def test_eight_threads_that_ingest_versions_of_one_document_leave_one_of_them_wh
             assert similarities(own) == similarities(fresh)
     for store in {id(store): store for store in [own, *stores]}.values():
         store.close()
-
-
-def is_fine(report: FileReport) -> bool:
-    return report.status != "failed"
 
 
 # Kills.
@@ -159,11 +166,10 @@ def kill_rounds(tmp_path: Path, rounds: int, *, files: int) -> int:
         for name in chance.sample(sorted(wanted), files // 2):
             wanted[name] = [f"w{turn}t{name[:-3]}n{part}" for part in range(chance.randint(1, 4))]
             write(docs, name, *wanted[name])
-        process = started(location, docs)
-        go(process)
-        time.sleep(chance.uniform(0, longest))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        with ingesting(location, docs) as process:
+            go(process)
+            time.sleep(chance.uniform(0, longest))
+            process.send_signal(signal.SIGKILL)
         with opened(location) as knowledge:
             now = whole(knowledge)
             assert knowledge.verify().findings == ()
@@ -183,11 +189,11 @@ def timed(tmp_path: Path, docs: Path, wanted: dict[str, list[str]]) -> float:
     """Seconds that a process takes for half of the files, from the word to its end."""
     for name, words in wanted.items():
         write(docs, name, *words)
-    process = started(tmp_path / "timed", docs)
-    begun = time.perf_counter()
-    go(process)
-    process.communicate()
-    return time.perf_counter() - begun
+    with ingesting(tmp_path / "timed", docs) as process:
+        begun = time.perf_counter()
+        go(process)
+        process.communicate()
+        return time.perf_counter() - begun
 
 
 @pytest.mark.requirement("INGEST-5", "INGEST-7")
@@ -207,28 +213,29 @@ def test_fifty_kills_at_random_moments_leave_old_or_new_versions_on_every_path(t
 
 def interrupted(arguments: Sequence[str], *, after: int, times: int = 1) -> tuple[int, str, str]:
     """Start the command, send it SIGINT after so many calls of the embedder; exit code, stdout, stderr."""
-    command = [sys.executable, "-c", COMMAND_LINE, *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for _ in range(after):
-        assert process.stderr.readline() == "embedding\n"
-    for _ in range(times):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-    out, err = process.communicate(timeout=30)
+    with running(COMMAND_LINE, *arguments) as process:
+        assert process.stderr is not None
+        for _ in range(after):
+            assert process.stderr.readline() == "embedding\n"
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+        out, err = process.communicate(timeout=30)
     return process.returncode, out, re.sub("embedding\n", "", err)
 
 
 @pytest.mark.requirement("INGEST-7", "API-2")
-@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["once", "twice"])
 def test_ctrl_c_ends_with_130_says_how_to_go_on_and_leaves_a_usable_store(tmp_path: Path, times: int) -> None:
     docs, location = tmp_path / "docs", tmp_path / "kb"
     for number in range(300):
-        write(docs, f"{number}.md", f"w{number}one", f"w{number}two", f"w{number}three")
+        write(docs, f"{number}.md", f"w{number}one", f"w{number}two")
     arguments = ["ingest", str(docs), "--kb", str(location)]
-    code, out, err = interrupted(arguments, after=3, times=times)
+    code, out, err = interrupted(arguments, after=2, times=times)
     assert (code, out) == (130, "")
-    assert err.strip() == "citewell: stopped; what was stored stays, and the same command goes on from there"
+    (said,) = err.strip().splitlines()
+    assert said.startswith("citewell: stopped")
+    assert said.endswith("what was stored stays, and the same command goes on from there")
     with opened(location) as knowledge:
         held = whole(knowledge)
         assert 0 < len(held) < 300
