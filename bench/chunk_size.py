@@ -21,10 +21,10 @@ from pathlib import Path
 from citewell import Knowledge, LookupResult, Settings
 from citewell.adapters.local import LocalStore
 from citewell.analysis import ANALYZER_VERSION, analyze
-from citewell.app import open_embedder
 from citewell.ingest import Ingestion
 from citewell.model import EvidenceBlock, StoreBinding
 from citewell.ports import Embedder, embedder_identity
+from citewell.wiring import open_embedder
 from quality import MODES, Span, characters, read_lines
 
 _FIRST = 5
