@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from citewell.errors import InvalidRequest
@@ -291,6 +293,46 @@ def test_nothing_is_counted_without_a_limit_on_tokens() -> None:
 
 
 @pytest.mark.requirement("PROJ-4")
+@pytest.mark.parametrize("name", ["max_items", "max_chars_per_item", "max_chars", "max_tokens"])
+@pytest.mark.parametrize("limit", ["5", 2.5, True, [5], math.nan])
+def test_a_limit_that_is_no_count_is_refused_by_name_and_value(name: str, limit: Any) -> None:  # noqa: ANN401 - raw
+    with pytest.raises(InvalidRequest, match=re.escape(f"{name} can't be {limit!r}")) as caught:
+        project(outcome(block("a#chunk-0")), Budget(**{name: limit}))
+    assert caught.value.way_out
+    of_numpy: Any = np.int64(1)
+    assert shown(outcome(block("a#chunk-0", "ab")), Budget(**{name: of_numpy}))
+
+
+@pytest.mark.requirement("PROJ-4")
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"result": None}, "a result can't be None"),
+        ({"result": {"query": "q"}}, "a result can't be {'query': 'q'}"),
+        ({"budget": {"max_items": 5}}, "budget can't be {'max_items': 5}"),
+        ({"budget": 5}, "budget can't be 5"),
+        ({"budget": {}}, "budget can't be {}"),
+        ({"count_tokens": "cl100k"}, "count_tokens can't be 'cl100k'"),
+        ({"count_tokens": lambda text: [1, 2]}, "what count_tokens gives can't be [1, 2]"),
+        ({"count_tokens": lambda text: None}, "what count_tokens gives can't be None"),
+        ({"count_tokens": lambda text: -1}, "what count_tokens gives can't be -1"),
+        ({"count_tokens": lambda text: math.nan}, "what count_tokens gives can't be nan"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_by_name_and_value(arguments: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidRequest, match=re.escape(named)) as caught:
+        project(**{"result": outcome(block("a#chunk-0")), **arguments})
+    assert caught.value.way_out
+
+
+@pytest.mark.requirement("PROJ-4")
+def test_what_is_no_text_has_no_tokens() -> None:
+    for value in (None, 5, b"abc", ["abc"]):
+        with pytest.raises(InvalidRequest, match="the text to count can't be "):
+            token_bound(value)  # type: ignore[arg-type]  # raw on purpose
+
+
+@pytest.mark.requirement("PROJ-4")
 @pytest.mark.parametrize("name", ["items", "chars", "chars_per_item", "tokens"])
 def test_a_negative_limit_is_refused_by_name(name: str) -> None:
     with pytest.raises(InvalidRequest, match=f"max_{name} can't be -1") as caught:
@@ -365,21 +407,25 @@ def test_what_post_processing_left_out_is_named_so_that_the_agent_can_ask_for_it
 
 
 @pytest.mark.requirement("PROJ-5")
-def test_at_most_twenty_are_named_and_all_are_counted() -> None:
+def test_at_most_ten_are_named_and_all_are_counted() -> None:
     drops: tuple[tuple[str, DropReason], ...] = tuple((f"d{n}#chunk-0", "return_n") for n in range(45))
     result = outcome(block("a#chunk-0"), block("b#chunk-0"), dropped=drops)
     named = left_out(result, budget(items=1))
-    assert len(named) == 20
+    assert len(named) == 10
     assert named[0] == ("b#chunk-0", "budget_items")
-    assert named[-1] == ("d18#chunk-0", "return_n")
+    assert named[-1] == ("d8#chunk-0", "return_n")
     assert project(result, budget(items=1))["omitted_count"] == 46
+    crowded = outcome(*(block(f"d{n}#chunk-0") for n in range(30)), dropped=(("x#chunk-0", "document_cap"),))
+    assert left_out(crowded, budget(items=1)) == [(f"d{n}#chunk-0", "budget_items") for n in range(1, 11)]
+    assert project(crowded, budget(items=1))["omitted_count"] == 30
 
 
 @pytest.mark.requirement("PROJ-5")
-def test_all_that_the_budget_left_out_is_named_however_much_it_is() -> None:
-    result = outcome(*(block(f"d{n}#chunk-0") for n in range(30)), dropped=(("x#chunk-0", "document_cap"),))
-    assert len(left_out(result, budget(items=1))) == 29
-    assert project(result, budget(items=1))["omitted_count"] == 30
+def test_an_id_as_long_as_a_page_is_counted_and_not_named() -> None:
+    longest, longer = "d" * 292 + "#chunk-0", "d" * 293 + "#chunk-0"  # 300 and 301 characters
+    result = outcome(block("a#chunk-0"), block(longer), dropped=((longest, "return_n"), ("x" * 9_000, "return_n")))
+    assert left_out(result, budget(items=1)) == [(longest, "return_n")]
+    assert project(result, budget(items=1))["omitted_count"] == 3
 
 
 @pytest.mark.requirement("PROJ-5", "PROJ-6")

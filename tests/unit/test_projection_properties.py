@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from citewell.model import Budget, EvidenceBlock, LookupOutcome, Trace
 from citewell.projection import project, token_bound
+from citewell.projection.cuts import grapheme_ends
+from citewell.projection.tokens import bound_fitting
 
 SCRAPS = st.sampled_from(
     ["👩‍👩‍👧", "🇨🇭", "👍🏽", "❤️", "e\u0301", "数据库", "连接池耗尽。", "重启网关", "각", "\u1112\u1161\u11ab", "नि",
@@ -144,3 +146,28 @@ def test_chinese_is_never_counted_as_less_than_half_of_its_bytes(text: str) -> N
 @given(st.text(), st.text(max_size=8))
 def test_appending_never_lowers_the_count(text: str, more: str) -> None:
     assert token_bound(text) <= token_bound(text + more)
+
+
+@pytest.mark.requirement("PROJ-4")
+@given(st.one_of(TEXTS, st.text("aB3/ 字。Ж\n", max_size=80)), st.integers(0, 120), st.integers(1, 3))
+def test_as_many_beginnings_fit_as_counting_each_one_says(text: str, tokens: int, step: int) -> None:
+    ends = list(range(step, len(text) + 1, step))
+    fitting = bound_fitting(text, ends, tokens)
+    assert [token_bound(text[:end]) <= tokens for end in ends] == [True] * fitting + [False] * (len(ends) - fitting)
+
+
+@pytest.mark.requirement("PROJ-4")
+@given(st.one_of(TEXTS, st.text("ab 字。\n각é", max_size=80)), st.integers(0, 90))
+def test_clusters_end_where_the_whole_text_says(text: str, most: int) -> None:
+    whole = [cluster.end() for cluster in regex.finditer(r"\X", text)]
+    assert list(grapheme_ends(text, most)) == [end for end in whole if end <= most]
+
+
+@pytest.mark.requirement("PROJ-4")
+def test_what_is_taken_for_a_cluster_by_itself_joins_nothing_beside_it() -> None:
+    lonely = [chr(code) for code in range(0x20000) if isinstance(grapheme_ends(chr(code), 1), range)]
+    assert {"a", "\n", "é", "Ж", "字", "。", "각", "，"} <= set(lonely)
+    assert not {"\r", "\u0301", "\u200d", "\u1112", "\u3099", "\u00ad", "🚀"} & set(lonely)
+    for one in lonely:
+        beside = f"a{one}a{one}{one}字{one}각{one}"
+        assert regex.findall(r"\X", beside) == list(beside), one
