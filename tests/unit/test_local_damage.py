@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +14,7 @@ import pytest
 
 from citewell.adapters.local import LocalStore
 from citewell.errors import StoreCorrupt, StoreError, StoreUnreachable
-from citewell.model import Filters, Scored
+from citewell.model import Filters, Scored, VerifyReport
 from citewell.testing.samples import change, terms_of
 from citewell.testing.store_base import EMBEDDER, key, look, put, size_of, write
 
@@ -300,7 +302,7 @@ def test_a_search_over_lost_features_is_an_error_not_an_empty_answer(path: Path)
 @pytest.fixture
 def broken(path: Path) -> Path:
     """The database's path, with its log folded in."""
-    assert not (path / "citewell.db-wal").exists()
+    assert (path / "citewell.db-wal").stat().st_size == 0
     return path / "citewell.db"
 
 
@@ -334,15 +336,162 @@ def test_damage_further_inside_is_found_by_verify_and_never_read_as_nothing_foun
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_a_full_disk_is_said_and_leaves_every_document_as_it_was(path: Path, expected: Answers) -> None:
     store = LocalStore.open(path)
-    writer = store._core().connections.writer()
-    pages = writer.execute("PRAGMA page_count").fetchone()[0]
-    writer.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with store._core().writing() as writer:
+        pages = writer.execute("PRAGMA page_count").fetchone()[0]
+        writer.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(StoreUnreachable, match="no space") as refusal:
         put(store, "large.md", ["word " * 4_000] * 20)
     assert "space" in refusal.value.way_out
     assert answers(store) == expected
-    writer.execute("PRAGMA max_page_count = 1000000")
+    with store._core().writing() as writer:
+        writer.execute("PRAGMA max_page_count = 1000000")
     put(store, "large.md", ["shared " * 4_000] * 20)
     assert store.verify().ok
     assert store.stored("large.md") is not None
+    store.close()
+
+
+GARBLED = {
+    "metadata": ("UPDATE documents SET metadata = '{' WHERE doc_id = '4.md'", key("4.md")),
+    "labels": ("UPDATE documents SET scope = '3' WHERE doc_id = '4.md'", key("4.md")),
+    "headings": ("UPDATE documents SET headings = '' WHERE doc_id = '4.md'", key("4.md")),
+    "a vector cut short": ("UPDATE features SET vector = substr(vector, 1, 128) WHERE row = 9", key("4.md")),
+    "terms cut short": ("UPDATE features SET terms = substr(terms, 1, 3) WHERE row = 9", key("4.md")),
+    "counts gone": ("UPDATE features SET counts = x'' WHERE row = 9", key("4.md")),
+    "a figure gone": ("DELETE FROM meta WHERE name = 'dimensions'", ""),
+    "a figure garbled": ("UPDATE meta SET value = 'x' WHERE name = 'dimensions'", ""),
+    "the binding": ("UPDATE meta SET value = '{}' WHERE name = 'binding'", ""),
+    "where a document lies": ("UPDATE documents SET first_row = 'x' WHERE doc_id = '4.md'", ""),
+}
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(("statement", "named"), GARBLED.values(), ids=GARBLED)
+def test_values_without_a_meaning_are_named_by_verify_and_never_a_raw_error(
+    path: Path, statement: str, named: str
+) -> None:
+    tampered(path, statement)
+    shutil.rmtree(path / "index")
+    store = LocalStore.open(path)
+
+    def fetched() -> None:
+        with store.snapshot() as view:
+            view.fetch([key("4.md"), key("5.md")])
+
+    asked: list[Callable[[], object]] = [
+        lambda: answers(store),
+        fetched,
+        lambda: list(store.documents()),
+        lambda: store.stored("4.md"),
+        lambda: store.vectors("4.md"),
+        store.binding,
+        store.status,
+        lambda: put(store, "4.md", ["shared anew"]),
+        lambda: put(store, "new.md", ["shared new"]),
+    ]
+    refused = 0
+    for ask in [store.verify, *asked]:
+        try:
+            report = ask()
+        except StoreError:
+            refused += 1
+        else:
+            if isinstance(report, VerifyReport):
+                refused += any(named in (found.evidence_key, "") for found in report.findings)
+    assert refused
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_log_that_goes_while_its_size_is_asked_is_no_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite removes it whenever the last connection of another process closes."""
+    store = LocalStore.open(path)
+    before = dict(store.status().details)["database_bytes"]
+    stat = Path.stat
+
+    def vanished(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if self.name.endswith(("-wal", "-shm")):
+            raise FileNotFoundError(errno.ENOENT, "gone", str(self))
+        return stat(self, follow_symlinks=follow_symlinks)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "stat", vanished)
+        assert 0 < int(dict(store.status().details)["database_bytes"]) <= int(before)
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("act", ["status", "documents", "stored", "snapshot", "write", "verify"])
+def test_what_the_system_refuses_is_an_error_of_the_store_in_every_call(
+    path: Path, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "refused", str(self))
+
+    def snapshot() -> None:
+        with store.snapshot() as view:
+            view.fetch([key("4.md")])
+
+    store = LocalStore.open(path)
+    store.documents()
+    calls: dict[str, Callable[[], object]] = {
+        "status": store.status,
+        "documents": store.documents,
+        "stored": lambda: store.stored("4.md"),
+        "snapshot": snapshot,
+        "write": lambda: put(store, "new.md", ["shared new"]),
+        "verify": store.verify,
+    }
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "stat", refused)
+        with pytest.raises(StoreUnreachable):
+            calls[act]()
+    calls[act]()
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(
+    "failure", [StoreCorrupt("damaged"), sqlite3.DatabaseError("damaged"), OSError(errno.EIO, "no"), ValueError("no")]
+)
+def test_a_lookup_that_has_its_answer_does_not_fail_when_the_index_can_not_be_kept(
+    path: Path, expected: Answers, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("citewell.adapters.local.loading.OPEN_UP_TO", 100)
+    shutil.rmtree(path / "index")
+    store = LocalStore.open(path)
+    with monkeypatch.context() as patched:
+        patched.setattr("citewell.adapters.local.shelf.Shelf.keep", fail)
+        assert answers(store) == expected
+        assert str(failure) in str(store.status().details)
+        put(store, "new.md", ["shared new"])  # it is committed, and says so
+    store.delete(["new.md"])
+    store.compact()
+    assert answers(store) == expected
+    assert len(list(path.glob("index/*.seg"))) == 1
+    assert not any(name == "note" for name, _ in store.status().details)
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_a_write_that_is_committed_is_no_failure_when_the_index_fails_after_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise StoreCorrupt("damaged")
+
+    store = LocalStore.open(path)
+    with monkeypatch.context() as patched:
+        patched.setattr("citewell.adapters.local.index.Index.settle", fail)
+        put(store, "new.md", ["shared new"])
+        assert store.delete(["0.md"]) == 1
+        with pytest.raises(StoreCorrupt):
+            store.compact()
+    assert store.stored("new.md") is not None
+    with store.snapshot() as view:
+        assert [hit.key for hit in view.lexical(["new"], 5, Filters())] == [key("new.md")]
+    assert store.verify().findings == ()
     store.close()

@@ -95,16 +95,6 @@ def test_a_store_of_a_later_version_is_refused_with_both_versions(path: Path) ->
     assert "delete" not in refusal.value.way_out
 
 
-@pytest.mark.requirement("ENGINE-1", "INGEST-7")
-def test_a_database_that_was_never_finished_is_finished(tmp_path: Path) -> None:
-    """As a kill leaves it between making the file and making the tables."""
-    (tmp_path / "citewell.lock").touch()
-    (tmp_path / "citewell.db").touch()
-    store = LocalStore.open(tmp_path)
-    put(store, "a.md", ["shared"])
-    store.close()
-
-
 @pytest.mark.requirement("ENGINE-4")
 def test_a_store_opened_for_reading_alone_answers_and_refuses_writes_by_name(path: Path) -> None:
     store = LocalStore.open(path, read_only=True)

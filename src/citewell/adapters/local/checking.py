@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from citewell.adapters.local.core import Core
+from citewell.adapters.local.files import transaction
 from citewell.adapters.local.loading import load
 from citewell.adapters.local.segments import Segment
 from citewell.adapters.local.truth import TABLES, faults, leftovers
@@ -55,11 +56,11 @@ def _mended(core: Core, truth: Sequence[Finding]) -> list[Finding]:
         return list(truth)
     damaged = [parse_key(found.evidence_key).doc_id or "" for found in truth if found.kind == "damaged"]
     with core.writing() as connection:
-        with core.connections.writing():
+        with transaction(connection):
             withdraw(connection, list(dict.fromkeys(damaged)))
             if len(damaged) < len(truth):
                 remove_leftovers(connection, sorted({row for table in TABLES for row in leftovers(connection, table)}))
-        core.index.settle(connection, read_meta(connection, "sequence"))
+        core.settle(connection)
     return [replace(found, repaired=found.kind == "orphaned") for found in truth]
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from citewell.adapters.local.schema import connect
+from citewell.adapters.local.faults import code_of
+from citewell.adapters.local.files import REFUSED, Edition, connect, keep_log_files
+from citewell.adapters.local.schema import check_made
+from citewell.errors import StoreCorrupt, StoreLocked
 
 _IDLE_AT_MOST = 8
 
@@ -26,65 +29,131 @@ class Connections:
         self._idle: list[sqlite3.Connection] = []
         self._writer: sqlite3.Connection | None = None
         self._lock = threading.Lock()
+        self._edition: Edition | None = None
+        self._is_written = False
         self._closed = False
+
+    def is_current(self) -> bool:
+        """Whether the file is the one that was connected to, so that its writes are seen."""
+        return self._edition is None or self._edition.holds(self._file)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection within a read transaction that has begun."""
-        connection = self._take()
+        """A connection within a read transaction that has begun.
+
+        Raises:
+            StoreLocked: the file was written meanwhile, and no lock kept the writer and this reader apart.
+        """
+        connection = self._begun()
         try:
-            begin(connection)
             yield connection
-        except sqlite3.Error:
+            self._check_unwritten()
+        except (sqlite3.Error, StoreCorrupt):
             # Whatever broke, the next reader gets another one.
-            connection.close()
+            self._close(connection)
+            self._check_unwritten()
             raise
         finally:
             self._give_back(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """The writer's connection within a transaction; committed at the end, rolled back by any exception."""
-        connection = self.writer()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):  # it may have been rolled back already
-                connection.execute("ROLLBACK")
-            raise
-
-    def writer(self) -> sqlite3.Connection:
+    def writer(self) -> Iterator[sqlite3.Connection]:
         """The writer's connection, outside a transaction; for the holder of the write lock."""
-        if self._writer is None:
-            self._writer = connect(self._file, read_only=self._read_only, timeout_s=self._timeout_s)
-        return self._writer
+        with self._lock:
+            self._is_written = True
+        try:
+            if self._writer is None:
+                self._writer = self._connected()
+            elif not self.is_current():
+                raise self._replaced()
+            yield self._writer
+        finally:
+            with self._lock:
+                self._is_written = False
+            if self._closed:
+                self._close_writer()
 
     def close(self) -> None:
-        """Close every connection that nobody uses, now or when it comes back."""
+        """Close every connection that nobody uses, now or when it comes back; the writer's when it has done."""
         with self._lock:
             self._closed = True
-            for connection in (*self._idle, *filter(None, [self._writer])):
-                connection.close()
-            self._idle, self._writer = [], None
+        self._drop_idle()
+        if not self._is_written:
+            self._close_writer()
+
+    def _begun(self) -> sqlite3.Connection:
+        """A connection within a transaction; another one if a writer that died or left has made the first useless."""
+        for connected in (self._take, self._connected):
+            connection = connected()
+            try:
+                begin(connection)
+            except sqlite3.Error as error:
+                failure = error
+                self._close(connection)
+                self._drop_idle()
+                if code_of(error) not in REFUSED:
+                    raise
+            else:
+                return connection
+        raise failure
+
+    def _drop_idle(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            self._close(connection)
 
     def _take(self) -> sqlite3.Connection:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return connect(self._file, read_only=self._read_only, timeout_s=self._timeout_s)
+        return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        connection, edition = connect(self._file, read_only=self._read_only, timeout_s=self._timeout_s)
+        try:
+            check_made(connection, self._file)
+            with self._lock:
+                self._edition = self._edition or edition
+            if edition != self._edition:
+                raise self._replaced()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _replaced(self) -> StoreLocked:
+        return StoreLocked(f"{self._file} was replaced by another file at this moment", way_out="Try again.")
+
+    def _check_unwritten(self) -> None:
+        if self._edition is not None and self._edition.is_frozen and not self.is_current():
+            raise StoreLocked(
+                f"{self._file} was written while it was read, and no lock could keep the two apart",
+                way_out=f"Look again; let this user write in {self._file.parent} to read beside a writer.",
+            )
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         try:
             connection.rollback()
-        except sqlite3.ProgrammingError:  # it was closed
+        except sqlite3.Error:  # it was closed, or is of no more use
+            self._close(connection)
             return
         with self._lock:
             if not self._closed and len(self._idle) < _IDLE_AT_MOST:
                 self._idle.append(connection)
                 return
+        self._close(connection)
+
+    def _close_writer(self) -> None:
+        with self._lock:
+            writer, self._writer = self._writer, None
+        if writer is not None:
+            self._close(writer)
+
+    def _close(self, connection: sqlite3.Connection) -> None:
         connection.close()
+        if not self._read_only:
+            keep_log_files(self._file)
 
 
 def begin(connection: sqlite3.Connection) -> None:

@@ -40,8 +40,28 @@ def translated(path: Path) -> Iterator[None]:
         raise _from_system(error, path) from error
 
 
+@contextmanager
+def decoded(what: str) -> Iterator[None]:
+    """Run the body, which takes apart what the tables hold; what has no meaning there is damage, not a bug."""
+    try:
+        yield
+    except (CitewellError, UnicodeEncodeError):  # both may be a ValueError, and say something else
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise StoreCorrupt(
+            f"the database holds {what} that can't be read: {type(error).__name__}: {error}",
+            way_out="Run `citewell verify`; it names the documents, which can then be ingested again.",
+        ) from error
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """The primary result code; SQLITE_ERROR where Python itself raised it."""
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF
+
+
 def _from_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    code = code_of(error)
     if code in _CORRUPT:
         return StoreCorrupt(f"{path} is damaged: {error}", way_out=RESTORE)
     if code in _BUSY:

@@ -79,12 +79,17 @@ class Index:
         try:
             kept = self._shelf.keep([segment for segment in after.segments if segment.is_sealed])
             self._unkept = ()
-        except OSError as error:
-            self._unkept = (f"the index could not be kept: {error}",)
+        except (OSError, ValueError) as error:
+            self.could_not_keep(error)
             kept = tuple(segment for segment in after.segments if segment.is_sealed)
         with self._lock:
             self._view = replace(after, segments=(*kept, *after.segments[len(kept) :]))
             self._edition = self._shelf.edition()
+
+    def could_not_keep(self, why: object) -> None:
+        """Say so in the status, and let the next write try again."""
+        self.has_made = False
+        self._unkept = (f"the index could not be kept: {why}",)
 
     def rebuild(self, connection: sqlite3.Connection, sequence: int) -> None:
         """Make everything anew from the truth and keep it; the caller holds the write lock."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.segments import Postings, Segment, join
 from citewell.adapters.local.view import View, concatenated
 from citewell.adapters.local.writing import read_meta
@@ -83,6 +84,7 @@ def _grown(segments: tuple[Segment, ...], new: Segment) -> tuple[Segment, ...]:
     return (*segments, new)
 
 
+@decoded("a document")
 def _rows_since(connection: sqlite3.Connection, sequence: int) -> _Rows:
     """The rows of every document written after this sequence."""
     found = connection.execute(
@@ -154,6 +156,7 @@ def _features(connection: sqlite3.Connection, wanted: _Rows) -> Segment:
     return join([(part, None) for part in parts])
 
 
+@decoded("a vector or terms")
 def _segment(wanted: _Rows, connection: sqlite3.Connection) -> Segment:
     found = list(_read(connection, wanted.rows))
     if len(found) != wanted.rows.size:
@@ -162,12 +165,15 @@ def _segment(wanted: _Rows, connection: sqlite3.Connection) -> Segment:
             way_out="Run `citewell verify`; it names the documents, which can then be ingested again.",
         )
     vectors, terms, counts = zip(*found, strict=True)
+    dimensions = read_meta(connection, "dimensions")
+    if any(len(vector) != 4 * dimensions for vector in vectors):
+        raise ValueError(f"not every vector has {dimensions} dimensions")
     held = np.fromiter((len(part) // 4 for part in terms), dtype=np.int64, count=len(terms))
     places = np.repeat(np.arange(wanted.rows.size, dtype=np.int32), held)
     times = _array(counts, np.uint16)
     lengths = np.bincount(places, weights=times, minlength=wanted.rows.size).astype(np.int32)
     postings = Postings(_array(terms, np.int32), None, places, times)
-    return Segment(wanted.rows, wanted.stamps, lengths, _array(vectors, np.float32).reshape(len(found), -1), postings)
+    return Segment(wanted.rows, wanted.stamps, lengths, _array(vectors, np.float32).reshape(-1, dimensions), postings)
 
 
 def _read(connection: sqlite3.Connection, rows: Int64s) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from citewell.adapters.local.faults import decoded
 from citewell.identity import find_identity, format_key
 from citewell.model import (
     DocumentInfo,
@@ -35,6 +36,7 @@ _CHUNK_COLUMNS = (
 )
 
 
+@decoded("a binding")
 def read_binding(connection: sqlite3.Connection) -> StoreBinding | None:
     """What the store is bound to."""
     held = connection.execute("SELECT value FROM meta WHERE name = 'binding'").fetchone()[0]
@@ -69,6 +71,7 @@ def count(connection: sqlite3.Connection) -> tuple[int, int]:
     return documents, chunks
 
 
+@decoded("a document")
 def read_catalogue(connection: sqlite3.Connection) -> list[DocumentInfo]:
     """Every document, ordered by doc_id; one of which rows are missing bears a fingerprint that no source has."""
     rows = connection.execute(
@@ -91,6 +94,7 @@ def _info(
     )  # fmt: skip
 
 
+@decoded("a document")
 def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument | None:
     """The record, the version and the context digests of a document, blank where a row is missing; None without one."""
     row = connection.execute(
@@ -116,6 +120,7 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument
     return StoredDocument(record, version, tuple(held.get(first + index, "") for index in range(chunks)))
 
 
+@decoded("a vector")
 def read_vectors(connection: sqlite3.Connection, doc_id: str) -> dict[str, NDArray[np.float32]]:
     """The vectors of a document by the context digest of their chunk."""
     rows = connection.execute(
@@ -142,6 +147,7 @@ def rows_of(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, in
     return rows
 
 
+@decoded("the place of a document")
 def _places(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> list[tuple[str | None, int, int]]:
     found: list[tuple[str | None, int, int]] = []
     known = [doc_id for doc_id in doc_ids if storable(doc_id)]
@@ -149,7 +155,7 @@ def _places(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> list[tupl
         some = known[start : start + 500]
         places = ",".join("?" * len(some))
         sql = f"SELECT doc_id, first_row, chunks FROM documents WHERE doc_id IN ({places})"  # noqa: S608 - placeholders only
-        found += connection.execute(sql, some)
+        found += ((name, int(first), int(chunks)) for name, first, chunks in connection.execute(sql, some))
     return found
 
 
@@ -162,6 +168,7 @@ def storable(text: str) -> bool:
     return True
 
 
+@decoded("a chunk")
 def read_chunks(connection: sqlite3.Connection, rows: Sequence[int]) -> dict[str, StoredChunk]:
     """The chunks of these rows, by evidence key."""
     found = connection.execute(

@@ -1,4 +1,4 @@
-"""The tables that hold the truth: how a store's database is made, recognised and connected to.
+"""The tables that hold the truth: how an empty database gets them, and how a store is told from anything else.
 
     meta        sequence (grows with every write), next_row, removed_floor, dimensions, binding
     documents   one row per document; `version` is the sequence of its last write; its chunks are the rows
@@ -18,7 +18,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from citewell.errors import StoreUnreachable, StoreVersion
+from citewell.adapters.local.faults import RESTORE
+from citewell.adapters.local.files import transaction
+from citewell.errors import StoreCorrupt, StoreUnreachable, StoreVersion
 
 FILE_NAME = "citewell.db"
 SCHEMA_VERSION = 1
@@ -47,54 +49,18 @@ INSERT INTO meta VALUES ('sequence', 0), ('next_row', 1), ('removed_floor', 0), 
 """
 
 
-def connect(file: Path, *, read_only: bool, timeout_s: float) -> sqlite3.Connection:
-    """A connection in autocommit mode, usable from any thread by one at a time.
-
-    Readers never wait for a writer (WAL). A commit is on the disk when it returns (`synchronous=FULL`): what was
-    acknowledged survives a power failure, too.
-    """
-    uri = f"{file.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
-    try:
-        connection = _open(uri, timeout_s)
-    except sqlite3.OperationalError:
-        if not read_only or _has_log(file):
-            raise
-        # Where nothing can be written there is no shared memory either, which WAL needs; and nobody changes the file.
-        connection = _open(f"{uri}&immutable=1", timeout_s)
-    if not read_only:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    connection.execute("PRAGMA cache_size = -16000")
-    return connection
-
-
-def _open(uri: str, timeout_s: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _has_log(file: Path) -> bool:
-    """Whether commits lie in the write-ahead log alone, so that the file by itself is not the truth."""
-    log = file.with_name(f"{file.name}-wal")
-    return log.exists() and log.stat().st_size > 0
-
-
-def is_made(connection: sqlite3.Connection, file: Path) -> bool:
-    """Whether the database holds a store of this version; False if it is still empty.
+def check_made(connection: sqlite3.Connection, file: Path) -> None:
+    """Refuse a database that is no store of this version.
 
     Raises:
         StoreVersion: it was made by another version of Citewell.
         StoreUnreachable: it is some other program's.
+        StoreCorrupt: it holds nothing, and a store is never made without its tables.
     """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == _APPLICATION_ID and version == SCHEMA_VERSION:
-        return True
+        return
     if application == _APPLICATION_ID:
         raise StoreVersion(
             f"{file} has schema version {version}, and this Citewell reads version {SCHEMA_VERSION}",
@@ -102,22 +68,18 @@ def is_made(connection: sqlite3.Connection, file: Path) -> bool:
         )
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] or application:
         raise StoreUnreachable(f"{file} is no Citewell store", way_out="Name another directory.")
-    return False
+    raise StoreCorrupt(f"{file} has lost everything that it held", way_out=RESTORE)
 
 
-def make(connection: sqlite3.Connection) -> None:
-    """Create the tables in an empty database, all or none; the caller holds the write lock."""
+def fill(connection: sqlite3.Connection) -> None:
+    """Create the tables in an empty database."""
     # A vector and its terms take 2 to 3 kB: small pages would hold one of them and waste the rest.
     connection.execute("PRAGMA page_size = 8192")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         for statement in _TABLES.split(";\n"):
             if statement.strip():
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
+    # Only now, so that everything is in the file itself already.
+    connection.execute("PRAGMA journal_mode = WAL")

@@ -83,6 +83,7 @@ class Shelf:
 
         Raises:
             OSError: no space, no permission.
+            ValueError: a file can't be read back as it was written.
         """
         self._folder.mkdir(exist_ok=True)
         kept = tuple(segment if segment.name else self._write(segment) for segment in segments)
@@ -104,7 +105,7 @@ class Shelf:
     def _open(self, name: str, *, thorough: bool) -> Segment | str:
         try:
             return _read(self._folder / name, thorough=thorough)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             return f"{name}: {error}"
 
     def _write(self, segment: Segment) -> Segment:

@@ -23,7 +23,7 @@ from citewell.adapters.local.index import Index
 from citewell.adapters.local.reading import count, read_chunks, read_names, rows_of
 from citewell.adapters.local.terms import find_terms
 from citewell.adapters.local.view import View
-from citewell.adapters.local.writing import read_meta
+from citewell.adapters.local.writing import as_floats, read_meta
 from citewell.errors import InvalidRequest, StoreUnreachable
 from citewell.identity import format_key
 from citewell.model import Filters, Scored, StoredChunk
@@ -149,7 +149,7 @@ class LocalSnapshot:
             return view, self._masks[asked]
 
     def _checked(self, vector: NDArray[np.float32], view: View) -> NDArray[np.float32]:
-        query = np.ascontiguousarray(vector, dtype=np.float32)
+        query = as_floats(vector, "the query's vector")
         dimensions = view.segments[0].vectors.shape[1] if view.segments else query.size
         if query.shape != (dimensions,):
             raise InvalidRequest(

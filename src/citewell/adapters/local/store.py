@@ -10,13 +10,17 @@ This file says what each call of the port does, in which order; how is known by 
 from __future__ import annotations
 
 import os
+import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.adapters.local.checking import verify
-from citewell.adapters.local.core import Core, open_core
+from citewell.adapters.local.core import Core
+from citewell.adapters.local.files import transaction
+from citewell.adapters.local.opening import open_core
 from citewell.adapters.local.reading import (
     as_json,
     count,
@@ -28,16 +32,16 @@ from citewell.adapters.local.reading import (
 )
 from citewell.adapters.local.snapshot import LocalSnapshot
 from citewell.adapters.local.writing import delete_documents, read_meta, write_changes, write_meta
-from citewell.errors import EmbedderMismatch, StoreUnreachable, StoreVersion
+from citewell.errors import StoreUnreachable
 from citewell.model import (
     DocumentChange,
     DocumentInfo,
-    EmbedderIdentity,
     StoreBinding,
     StoredDocument,
     StoreStatus,
     VerifyReport,
 )
+from citewell.ports import check_binding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +57,7 @@ class LocalStore:
     def __init__(self, core: Core) -> None:
         self._own = core
         self._closed = False
+        self._turn = threading.Lock()
 
     @classmethod
     def open(
@@ -68,7 +73,7 @@ class LocalStore:
 
         Raises:
             StoreUnreachable: there is none and none is to be made, the path holds something else, or no permission.
-            StoreCorrupt: its database is damaged.
+            StoreCorrupt: its database is damaged or lost.
             StoreVersion: its database was made by another version of Citewell.
         """
         return cls(open_core(Path(path), read_only=read_only, create=create, lock_timeout_s=lock_timeout_s))
@@ -92,14 +97,11 @@ class LocalStore:
 
     def bind(self, binding: StoreBinding) -> None:
         """Record it, or refuse another one (INGEST-8)."""
-        if self._is_bound_to(self.binding(), binding):
-            return
-        core = self._core()
-        with core.writing() as connection:
-            if not self._is_bound_to(read_binding(connection), binding):
-                with core.connections.writing():
-                    write_meta(connection, "binding", as_json(binding))
-                    write_meta(connection, "dimensions", binding.embedder.dimensions)
+        held = self.binding()
+        if held is None:
+            with self._core().writing() as connection:
+                held = _bound(connection, binding)
+        check_binding(held, binding)
 
     def apply(self, changes: Sequence[DocumentChange]) -> None:
         """Write these versions in one transaction, all or none of them."""
@@ -107,9 +109,9 @@ class LocalStore:
         if not changes:
             return
         with core.writing() as connection:
-            with core.dictionary.transaction(), core.connections.writing():
+            with core.dictionary.transaction(), transaction(connection):
                 write_changes(connection, changes, core.dictionary)
-            core.index.settle(connection, read_meta(connection, "sequence"))
+            core.settle(connection)
 
     def delete(self, doc_ids: Sequence[str]) -> int:
         """Remove these documents in one transaction and return how many chunks went."""
@@ -118,9 +120,9 @@ class LocalStore:
         if not known:
             return 0
         with core.writing() as connection:
-            with core.connections.writing():
+            with transaction(connection):
                 gone = delete_documents(connection, known)
-            core.index.settle(connection, read_meta(connection, "sequence"))
+            core.settle(connection)
         return gone
 
     def compact(self) -> None:
@@ -171,28 +173,24 @@ class LocalStore:
             raise StoreUnreachable(f"the store {self._own.path} is closed", way_out="Open it again.")
         if self._own.pid != os.getpid():
             _ABANDONED.append(self._own)
-            self._own = self._own.anew()
+            self._own, self._turn = self._own.anew(), threading.Lock()
+        elif not self._own.is_current():
+            self._renew()
         return self._own
 
-    def _is_bound_to(self, held: StoreBinding | None, wanted: StoreBinding) -> bool:
-        """Whether it is bound to this; False if to nothing."""
-        if held is None:
-            return False
-        if held.embedder != wanted.embedder:
-            raise EmbedderMismatch(
-                f"the store was filled by {_named(held.embedder)}, and the one in use is {_named(wanted.embedder)}",
-                way_out="Open it with the embedder that filled it, or re-embed the store with `citewell reindex`.",
-            )
-        if held.analyzer != wanted.analyzer:
-            raise StoreVersion(
-                f"the store was filled by the analyser {held.analyzer!r}, and the one in use is {wanted.analyzer!r}",
-                way_out="Use the Citewell that filled it, or analyse its texts again with `citewell reindex`.",
-            )
-        return True
+    def _renew(self) -> None:
+        """Go on with the file that lies there now; readers of the one before finish with it."""
+        with self._turn:
+            if not self._own.is_current():
+                before, self._own = self._own, self._own.anew()
+                before.close()
 
 
-def _named(embedder: EmbedderIdentity) -> str:
-    return (
-        f"{embedder.name!r} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint!r}, "
-        f"prefixes {embedder.prefixes!r})"
-    )
+def _bound(connection: sqlite3.Connection, wanted: StoreBinding) -> StoreBinding:
+    """What the store is bound to, which is what is wanted if it was bound to nothing."""
+    held = read_binding(connection)
+    if held is None:
+        with transaction(connection):
+            write_meta(connection, "binding", as_json(wanted))
+            write_meta(connection, "dimensions", wanted.embedder.dimensions)
+    return held or wanted

@@ -10,11 +10,14 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.marks import marks_of
 from citewell.adapters.local.writing import stamp_of
+from citewell.errors import StoreCorrupt
 from citewell.identity import format_key
 from citewell.model import DocumentRecord, Finding
 
@@ -55,16 +58,20 @@ def faults(connection: sqlite3.Connection) -> Iterator[Finding]:
         for (said,) in connection.execute("PRAGMA quick_check(20)"):
             if said != "ok":
                 yield Finding("damaged", FILE, detail=str(said))
-        for document in _documents(connection):
-            yield from _in_document(connection, document)
+        for row in connection.execute(
+            "SELECT id, doc_id, first_row, chunks, stamp, category, scope, metadata, headings FROM documents"
+            " ORDER BY doc_id"
+        ):
+            yield from _in_record(connection, row)
         for table in TABLES:
             left = len(leftovers(connection, table))
             if left:
                 yield Finding("orphaned", FILE, detail=f"{left} rows of {table} belong to no document")
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, StoreCorrupt) as error:
         yield Finding("damaged", FILE, detail=str(error))
 
 
+@decoded("the place of a document")
 def leftovers(connection: sqlite3.Connection, table: str) -> set[int]:
     """Rows of `chunks` or `features` that belong to no document."""
     held = connection.execute(f"SELECT row FROM {table} ORDER BY row").fetchall()  # noqa: S608 - a constant
@@ -75,13 +82,25 @@ def leftovers(connection: sqlite3.Connection, table: str) -> set[int]:
     return set(rows[rows >= ends[at]].tolist())
 
 
-def _documents(connection: sqlite3.Connection) -> Iterator[_Document]:
-    for number, doc_id, first, chunks, stamp, category, scope, metadata in connection.execute(
-        "SELECT id, doc_id, first_row, chunks, stamp, category, scope, metadata FROM documents ORDER BY doc_id"
-    ):
-        labels = None if scope is None else tuple(json.loads(scope))
-        record = DocumentRecord(doc_id, category=category, scope=labels, metadata=json.loads(metadata))
-        yield _Document(number, doc_id, first, chunks, stamp, record)
+@decoded("a record")
+def _document(
+    number: int, doc_id: str, first: int, chunks: int, stamp: int, category: str | None, scope: str | None,
+    metadata: str, headings: str,
+) -> _Document:  # fmt: skip
+    labels = None if scope is None else tuple(json.loads(scope))
+    record = DocumentRecord(
+        doc_id, category=category, scope=labels, metadata=dict(json.loads(metadata)), headings=json.loads(headings)
+    )
+    return _Document(number, doc_id, int(first), int(chunks), stamp, record)
+
+
+def _in_record(connection: sqlite3.Connection, row: Sequence[Any]) -> Iterator[Finding]:
+    try:
+        document = _document(*row)
+    except StoreCorrupt as error:
+        yield Finding("damaged", FILE, format_key(row[1], 0), error.message)
+    else:
+        yield from _in_document(connection, document)
 
 
 def _in_document(connection: sqlite3.Connection, document: _Document) -> Iterator[Finding]:

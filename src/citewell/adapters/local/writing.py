@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.marks import marks_of
 from citewell.adapters.local.reading import WITHDRAWN
 from citewell.adapters.local.terms import Dictionary, counted
@@ -38,10 +39,10 @@ class _Stored:
     chunks: int = 0
 
 
+@decoded("a figure")
 def read_meta(connection: sqlite3.Connection, name: str) -> int:
     """A number kept in `meta`."""
-    value: int = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0]
-    return value
+    return int(connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0])
 
 
 def write_meta(connection: sqlite3.Connection, name: str, value: object) -> None:
@@ -190,15 +191,28 @@ def _kept_vector(connection: sqlite3.Connection, row: int) -> bytes:
 
 
 def _new_vector(vector: NDArray[np.float32], dimensions: int) -> bytes:
-    array = np.ascontiguousarray(vector, dtype="<f4")
+    array = as_floats(vector, "a vector")
     if array.shape != (dimensions,):
         raise InvalidRequest(
             f"a vector has the shape {array.shape}, and the store holds vectors of {dimensions} dimensions",
             way_out="Embed with the embedder that the store is bound to.",
         )
-    if not np.isfinite(array).all():
-        raise InvalidRequest("a vector holds a value that is no finite number", way_out="Check the embedder.")
     return array.tobytes()
+
+
+def as_floats(vector: object, name: str) -> NDArray[np.float32]:
+    """The vector as float32, little-endian.
+
+    Raises:
+        InvalidRequest: it is none, or holds a value that is no finite number.
+    """
+    try:
+        array = np.ascontiguousarray(vector, dtype="<f4")
+    except (ValueError, TypeError) as error:
+        raise InvalidRequest(f"{name} is no array of numbers: {error}", way_out="Check the embedder.") from error
+    if not np.isfinite(array).all():
+        raise InvalidRequest(f"{name} holds a value that is no finite number", way_out="Check the embedder.")
+    return array
 
 
 def _remove(connection: sqlite3.Connection, stored: _Stored, sequence: int) -> None:
