@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from citewell.errors import EmbedderMismatch, StoreVersion
@@ -232,7 +233,8 @@ def check_embedder(bound: EmbedderIdentity, own: EmbedderIdentity) -> None:
     """
     if bound != own:
         raise EmbedderMismatch(
-            f"the store was filled by {_described(bound)}, and the embedder in use is {_described(own)}",
+            f"the store was filled by {_described(bound)}, and the embedder in use is {_described(own)};"
+            f" they differ in {_difference(bound, own)}",
             way_out="Open it with the embedder that filled it, or fill another store with this one.",
         )
 
@@ -251,9 +253,14 @@ def check_binding(bound: StoreBinding, own: StoreBinding) -> None:
         )
 
 
+def _difference(bound: EmbedderIdentity, own: EmbedderIdentity) -> str:
+    differing = [item.name for item in fields(EmbedderIdentity) if getattr(bound, item.name) != getattr(own, item.name)]
+    return " and ".join(differing)
+
+
 def _described(embedder: EmbedderIdentity) -> str:
     prefixes = f", prefixes {embedder.prefixes!r}" if any(embedder.prefixes) else ""
-    return f"{embedder.name} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint[:12]}{prefixes})"
+    return f"{embedder.name} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint}{prefixes})"
 
 
 def embedder_identity(embedder: Embedder) -> EmbedderIdentity:

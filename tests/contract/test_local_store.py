@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from citewell.adapters.local import LocalStore, index, loading, segments, vectors
 from citewell.adapters.memory import MemoryStore
-from citewell.model import Filters
-from citewell.ports import Store
+from citewell.errors import EmbedderMismatch, StoreVersion
+from citewell.model import EmbedderIdentity, Filters, StoreBinding
+from citewell.ports import Store, check_binding
 from citewell.testing import StoreContract
 from citewell.testing.store_base import StoreSuite, key, put, random_units
 from citewell.testing.store_concurrency import Snapshots, Threads
@@ -131,3 +132,34 @@ def assert_same_answers(store: LocalStore, reference: MemoryStore) -> None:
         keys = [key(doc_id, at) for doc_id in "abcdef" for at in range(5)]
         assert own.similarities(VECTORS[1], keys) == other.similarities(VECTORS[1], keys)
         assert own.fetch(keys) == other.fetch(keys)
+
+
+BOUND = StoreBinding(EmbedderIdentity("one", 8, "f" * 40 + "1", ("q: ", "")), "v1")
+OTHERS = {
+    "name": StoreBinding(EmbedderIdentity("two", 8, "f" * 40 + "1", ("q: ", "")), "v1"),
+    "dimensions": StoreBinding(EmbedderIdentity("one", 9, "f" * 40 + "1", ("q: ", "")), "v1"),
+    "fingerprint": StoreBinding(EmbedderIdentity("one", 8, "f" * 40 + "2", ("q: ", "")), "v1"),
+    "prefixes": StoreBinding(EmbedderIdentity("one", 8, "f" * 40 + "1"), "v1"),
+    "analyser": StoreBinding(BOUND.embedder, "v2"),
+}
+
+
+@pytest.mark.requirement("INGEST-8")
+@pytest.mark.parametrize(("difference", "other"), OTHERS.items(), ids=OTHERS)
+def test_both_engines_refuse_another_binding_in_the_same_words_as_opening_does(
+    tmp_path: Path, difference: str, other: StoreBinding
+) -> None:
+    """What differs is told, however long the rest, and no way out names a command that is not there."""
+    said = []
+    for store in (LocalStore.open(tmp_path / "store"), MemoryStore()):
+        store.bind(BOUND)
+        with pytest.raises((EmbedderMismatch, StoreVersion)) as refusal:
+            store.bind(other)
+        said.append(str(refusal.value))
+        store.close()
+    with pytest.raises((EmbedderMismatch, StoreVersion)) as refusal:
+        check_binding(BOUND, other)
+    assert set(said) == {str(refusal.value)}
+    assert difference in said[0]
+    assert "reindex" not in said[0]
+    assert "Open it with" in said[0]

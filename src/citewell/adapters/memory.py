@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from citewell.errors import EmbedderMismatch, StoreConflict, StoreLocked, StoreUnreachable, StoreVersion
+from citewell.errors import StoreConflict, StoreLocked, StoreUnreachable
 from citewell.identity import format_key
 from citewell.model import (
     Chunk,
     DocumentChange,
     DocumentInfo,
     DocumentRecord,
-    EmbedderIdentity,
     Filters,
     Reuse,
     Scored,
@@ -36,6 +35,7 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
+from citewell.ports import check_binding
 from citewell.scope import is_visible
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class MemoryStore:
         """Record it, or refuse another one (INGEST-8)."""
         with self._writing():
             if self._binding is not None:
-                _check_binding(self._binding, binding)
+                check_binding(self._binding, binding)
             self._binding = binding
 
     def apply(self, changes: Sequence[DocumentChange]) -> None:
@@ -278,26 +278,6 @@ class MemoryStore:
             yield self._current()
         finally:
             self._turn.release()
-
-
-def _check_binding(held: StoreBinding, wanted: StoreBinding) -> None:
-    if held.embedder != wanted.embedder:
-        raise EmbedderMismatch(
-            f"the store was filled by {_named(held.embedder)}, not by {_named(wanted.embedder)}",
-            way_out="Use the embedder that filled it, or re-embed the store.",
-        )
-    if held.analyzer != wanted.analyzer:
-        raise StoreVersion(
-            f"the store was filled by the analyser {held.analyzer!r}, not by {wanted.analyzer!r}",
-            way_out="Use the analyser that filled it, or analyse the store again.",
-        )
-
-
-def _named(embedder: EmbedderIdentity) -> str:
-    return (
-        f"{embedder.name!r} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint!r}, "
-        f"prefixes {embedder.prefixes!r})"
-    )
 
 
 def _check_changes(changes: Sequence[DocumentChange], documents: Mapping[str, _Version]) -> None:
