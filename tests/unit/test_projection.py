@@ -101,6 +101,12 @@ def test_no_number_is_called_a_score_and_an_unknown_similarity_stays_unknown(
     assert shown(outcome(found))[0]["similarity"] == said
 
 
+@pytest.mark.requirement("PROJ-3")
+def test_a_similarity_of_numpy_becomes_a_plain_number() -> None:
+    similarity: Any = np.float32(0.5)
+    assert json.loads(json.dumps(project(outcome(block("a#chunk-0", similarity=similarity)))))["evidence"]
+
+
 @pytest.mark.requirement("PROJ-1", "PROJ-2")
 def test_two_chunks_of_one_source_are_two_items_with_two_ids() -> None:
     """Trial I17."""

@@ -44,8 +44,8 @@ class Analyzer:
             ConfigError: there is no such stemmer.
             InvalidRequest: the stop words are no texts.
         """
-        self.version = f"{_RULES}-{stemmer or 'unstemmed'}"
         self._stem = load_stemmer(stemmer)
+        self.version = f"{_RULES}-{stemmer or 'unstemmed'}"
         words = list(stop_words) if isinstance(stop_words, Set) else stop_words
         self._stop_words = frozenset(check_texts("stop_words", words))
         self._indexed = _Remembered(self._index)

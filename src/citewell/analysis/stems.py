@@ -13,7 +13,7 @@ from citewell.checks import shown
 from citewell.errors import ConfigError
 
 
-def stemmer(algorithm: str | None) -> Callable[[str], str]:
+def stemmer(algorithm: object) -> Callable[[str], str]:
     """A function from a case-folded word to its stem, safe to call from several threads; None -> the word itself.
 
     Raises:
@@ -23,7 +23,7 @@ def stemmer(algorithm: str | None) -> Callable[[str], str]:
         return str
     import Stemmer  # noqa: PLC0415 - loaded at the first use
 
-    if algorithm not in Stemmer.algorithms():
+    if not isinstance(algorithm, str) or algorithm not in Stemmer.algorithms():
         raise ConfigError(
             f"there is no stemmer {shown(algorithm)}",
             way_out=f"Choose one of {', '.join(sorted(Stemmer.algorithms()))}, or none.",

@@ -14,9 +14,9 @@ Retrieved text is data. In the dict each text is a string of its own, exactly as
 that comes from a document is fenced, quoted or shown by its code point, so that it can't be taken for anything else.
 """
 
-from citewell.projection.printable import printable
+from citewell.projection.printable import printable, printable_id
 from citewell.projection.text import to_text
 from citewell.projection.tokens import token_bound
 from citewell.projection.view import NOTICE, project
 
-__all__ = ["NOTICE", "printable", "project", "to_text", "token_bound"]
+__all__ = ["NOTICE", "printable", "printable_id", "project", "to_text", "token_bound"]

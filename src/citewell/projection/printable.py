@@ -44,8 +44,11 @@ def printable_id(key: str) -> str:
     An ordinary id stays as it is: letters, marks, digits and punctuation of any script, single spaces. One with
     anything else (square, curly and angle brackets, double quotes, symbols, what can't be seen) becomes a JSON string:
     in quotes, all such characters as `\uXXXX`, so that no bracket is in it, and `json.loads` gives the id.
+
+    Raises:
+        InvalidRequest: it is no text.
     """
-    if _ORDINARY_ID.fullmatch(key):
+    if _ORDINARY_ID.fullmatch(check_text("an id", key)):
         return key
     return f'"{_NOT_IN_IDS.sub(_json_escape, key)}"'
 

@@ -87,14 +87,14 @@ def _omitted(result: LookupOutcome, shown: Iterable[str], left_out: Mapping[str,
 
 
 def _item(block: EvidenceBlock, content: str) -> dict[str, object]:
-    unknown = block.similarity is None or math.isnan(block.similarity)
+    similarity = None if block.similarity is None or math.isnan(block.similarity) else round(float(block.similarity), 4)
     item: dict[str, object] = {
         "document_id": block.evidence_key,
         "source": _label(block.source),
         "title": _label(block.title),
         "breadcrumb": _label(block.breadcrumb),
         "content": content,
-        "similarity": None if unknown else round(block.similarity or 0.0, 4),
+        "similarity": similarity,
         "why": [{"path": reason.path, "rank": reason.rank} for reason in block.reasons],
         "truncated": content != block.text,
     }
