@@ -244,3 +244,13 @@ def test_a_terminal_that_can_not_show_a_character_shows_its_number(own_folder: P
     done = _shell("citewell show 网关.md", own_folder, PYTHONIOENCODING="ascii")
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.requirement("API-2", "PROJ-7")
+@pytest.mark.parametrize("options", [[], ["--agent"], ["--explain"]], ids=["evidence", "agent", "explain"])
+def test_no_control_of_a_document_reaches_the_terminal(own_folder: Path, options: list[str]) -> None:
+    with Knowledge.open(own_folder / "kb", settings=Settings(), embedder=HashEmbedder()) as knowledge:
+        knowledge.ingest_documents([Document("e\x1b[2J.md", "# T\x1b]0;owned\x07\n\nDanger \x1b[31mred\x9b2J.")])
+    shown = run("lookup", "danger", "--kb", "kb", *options).stdout
+    assert not {"\x1b", "\x9b", "\x07"} & set(shown)
+    assert "\\x1b[31mred" in shown

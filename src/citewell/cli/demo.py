@@ -107,7 +107,7 @@ def _beside(dense: LookupResult, hybrid: LookupResult) -> Table:
     """Dense and hybrid, rank by rank, each line with its reason."""
     table = render.table("", "#", "dense", "hybrid", numbers=("#",))
     for rank in range(1, max(len(dense.evidence), len(hybrid.evidence), 1) + 1):
-        table.add_row(str(rank), _line(dense, rank), _line(hybrid, rank))
+        render.row(table, str(rank), _line(dense, rank), _line(hybrid, rank))
     return table
 
 

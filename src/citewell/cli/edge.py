@@ -23,6 +23,7 @@ from citewell.errors import (
     ScopeDenied,
     StoreError,
 )
+from citewell.projection import printable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -50,7 +51,7 @@ def edge(command: Callable[_P, _R]) -> Callable[_P, _R]:
         except CitewellError as error:
             if kwargs.get("as_json"):
                 emit({"error": error.to_dict()})
-            typer.echo(f"citewell: {error}", err=True)
+            typer.echo(f"citewell: {printable(str(error))}", err=True)
             raise typer.Exit(exit_code(error)) from error
         except KeyboardInterrupt as stop:
             message = f"stopped{stop}; what was stored stays, and the same command goes on from there"

@@ -25,7 +25,7 @@ from citewell.model import (
     PathReport,
     StoreStatus,
 )
-from citewell.projection import to_text
+from citewell.projection import printable, to_text
 
 if TYPE_CHECKING:
     from citewell.lookup import LookupResult
@@ -41,6 +41,16 @@ class _Console(Console):
 def console(*, stderr: bool = False) -> Console:
     """Plain text through a pipe, colour on a terminal; `NO_COLOR` is respected."""
     return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def said(text: str, style: str = "") -> Text:
+    """Text from anywhere: no markup is read in it, and no control character in it reaches the terminal."""
+    return Text(printable(text), style=style)
+
+
+def row(grid: Table, *cells: str) -> None:
+    """A row of such texts."""
+    grid.add_row(*map(printable, cells))
 
 
 def number(value: float | None, places: int = 3) -> str:
@@ -94,7 +104,7 @@ def _summary(result: LookupOutcome) -> str:
 def evidence(result: LookupOutcome) -> None:
     """Each block: its key, why it was found, where it stands, the beginning of its text."""
     out = console()
-    out.print(Text(_summary(result), style="bold"))
+    out.print(said(_summary(result), "bold"))
     _remarks(out, result)
     for place, item in enumerate(result.evidence, start=1):
         _evidence_item(out, place, item)
@@ -102,30 +112,30 @@ def evidence(result: LookupOutcome) -> None:
 
 def _remarks(out: Console, result: LookupOutcome) -> None:
     for cause in result.degraded:
-        out.print(Text(f"degraded: {cause}", style="yellow"))
+        out.print(said(f"degraded: {cause}", "yellow"))
     for note in result.trace.notes:
-        out.print(Text(f"note: {note}", style="yellow"))
+        out.print(said(f"note: {note}", "yellow"))
 
 
 def _evidence_item(out: Console, place: int, item: EvidenceBlock) -> None:
     out.print()
-    out.print(Text.assemble((f"[{place}] ", "dim"), (item.evidence_key, "bold cyan")))
-    out.print(Padding(Text(f"similarity {number(item.similarity)}; found by {why(item)}", style="green"), (0, 0, 0, 4)))
+    out.print(said(f"[{place}] {item.evidence_key}", "bold cyan"))
+    out.print(Padding(said(f"similarity {number(item.similarity)}; found by {why(item)}", "green"), (0, 0, 0, 4)))
     if heading(item):
-        out.print(Padding(Text(heading(item), style="dim"), (0, 0, 0, 4)))
-    out.print(Padding(Text(_preview(item.text)), (0, 0, 0, 4)))
+        out.print(Padding(said(heading(item), "dim"), (0, 0, 0, 4)))
+    out.print(Padding(said(_preview(item.text)), (0, 0, 0, 4)))
 
 
 def block(item: EvidenceBlock) -> None:
     """One chunk, whole."""
     out = console()
-    out.print(Text(item.evidence_key, style="bold cyan"))
+    out.print(said(item.evidence_key, "bold cyan"))
     if heading(item):
-        out.print(Text(heading(item), style="dim"))
+        out.print(said(heading(item), "dim"))
     line = f", line {item.locator.line}" if item.locator.line else ""
-    out.print(Text(f"{item.source}{line}", style="dim"))
+    out.print(said(f"{item.source}{line}", "dim"))
     out.print()
-    out.print(Text(item.text))
+    out.print(said(item.text))
 
 
 def agent(result: LookupResult) -> None:
@@ -136,7 +146,7 @@ def agent(result: LookupResult) -> None:
 def explanation(result: LookupOutcome) -> None:
     """Every path's ranking side by side, the fused order, what was dropped and why, then the evidence."""
     out = console()
-    out.print(Text(_summary(result), style="bold"))
+    out.print(said(_summary(result), "bold"))
     _remarks(out, result)
     out.print()
     _paths_table(out, result)
@@ -160,7 +170,8 @@ def _paths_table(out: Console, result: LookupOutcome) -> None:
     grid = table("Paths", "path", "status", "hits", "ms", "weight", "filter", numbers=("hits", "ms", "weight"))
     for report in result.trace.paths:
         weight = result.trace.weights.get(report.path)
-        grid.add_row(
+        row(
+            grid,
             report.path,
             _path_status(report),
             f"{report.hits}{'+' if report.cut else ''}",
@@ -187,7 +198,7 @@ def _rankings_table(out: Console, result: LookupOutcome) -> None:
     width = (out.width - 6) // len(ran) - 3
     rankings = {path: _ranking(result.trace.candidates, path, width) for path in ran}
     for rank in range(1, min(_ROWS, max(map(len, rankings.values()))) + 1):
-        grid.add_row(str(rank), *(rankings[path].get(rank, "") for path in ran))
+        row(grid, str(rank), *(rankings[path].get(rank, "") for path in ran))
     out.print(grid)
 
 
@@ -207,7 +218,8 @@ def _fusion_table(out: Console, result: LookupOutcome) -> None:
     columns = ("#", "evidence key", "fused", "similarity", "found by", "outcome")
     grid = table("Fused order", *columns, numbers=("#", "fused", "similarity"))
     for rank, candidate in enumerate(result.trace.candidates[:_ROWS], start=1):
-        grid.add_row(
+        row(
+            grid,
             str(rank),
             folded(candidate.evidence_key, max(20, out.width - 60)),
             number(candidate.fused_score, 5),
@@ -221,7 +233,7 @@ def _fusion_table(out: Console, result: LookupOutcome) -> None:
 def _dropped_table(out: Console, result: LookupOutcome) -> None:
     """Grouped by reason, each with the first few keys and their numbers."""
     if result.trace.out_of_scope:
-        out.print(Text(f"{result.trace.out_of_scope} hits outside the scope were dropped", style="red"))
+        out.print(said(f"{result.trace.out_of_scope} hits outside the scope were dropped", "red"))
     groups: dict[str, list[str]] = {}
     for dropped in result.trace.dropped:
         groups.setdefault(dropped.reason, []).append(f"{dropped.evidence_key} ({dropped.detail})")
@@ -229,7 +241,7 @@ def _dropped_table(out: Console, result: LookupOutcome) -> None:
         return
     grid = table("Dropped", "reason", "count", "the first of them", numbers=("count",))
     for reason, lines in groups.items():
-        grid.add_row(reason, str(len(lines)), "\n".join(lines[:3]))
+        row(grid, reason, str(len(lines)), "\n".join(lines[:3]))
     out.print(grid)
 
 
@@ -245,7 +257,7 @@ def documents(infos: Sequence[DocumentInfo]) -> None:
         numbers=("chunks", "characters"),
     )
     for info in infos:
-        grid.add_row(info.doc_id, info.title, info.category or "", str(info.chunks), str(info.characters))
+        row(grid, info.doc_id, info.title, info.category or "", str(info.chunks), str(info.characters))
     console().print(grid)
 
 
@@ -269,7 +281,7 @@ def settings(rows: Sequence[tuple[str, object, str]]) -> None:
     """Every key, its value and origin."""
     grid = table("Settings", "key", "value", "origin")
     for name, value, origin in rows:
-        grid.add_row(name, "(unset)" if value is None else str(value), origin)
+        row(grid, name, "(unset)" if value is None else str(value), origin)
     console().print(grid)
 
 
@@ -278,5 +290,5 @@ def _pairs(rows: Mapping[str, object]) -> None:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in rows.items():
-        grid.add_row(name, str(value))
+        row(grid, name, str(value))
     console().print(grid)

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from citewell.cli.render import console
+from citewell.cli.render import console, said
 from citewell.model import FileReport, FileStatus, IngestReport
 
 if TYPE_CHECKING:
@@ -26,8 +24,8 @@ def ingestion(report: IngestReport) -> None:
     out = console()
     for file in report.files:
         if file.detail or file.status in ("failed", "skipped", "no_text", "deleted"):
-            out.print(Text(_line(file)), soft_wrap=True)
-    out.print(Text(summary(report), style="bold"), soft_wrap=True)
+            out.print(said(_line(file)), soft_wrap=True)
+    out.print(said(summary(report), "bold"), soft_wrap=True)
 
 
 def _line(file: FileReport) -> str:
@@ -58,7 +56,7 @@ def further_ingestion(files: list[FileReport]) -> None:
     out = console()
     for file in files:
         written = f" ({file.chunks} chunks, {file.embedded} embedded)" if file.status in ("added", "updated") else ""
-        out.print(Text(f"{_line(file)}{written}"), soft_wrap=True)
+        out.print(said(f"{_line(file)}{written}"), soft_wrap=True)
 
 
 class Latest:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from citewell.cli import render
 from citewell.cli.edge import IN_PART, edge, emit
@@ -42,9 +41,9 @@ def _print(report: VerifyReport, *, repair: bool) -> None:
     out = render.console()
     if report.findings:
         _print_findings(report.findings)
-    out.print(Text(f"{report.chunks} chunks checked: {_verdict(report)}", style="bold"))
+    out.print(render.said(f"{report.chunks} chunks checked: {_verdict(report)}", "bold"))
     for line in _ways_out(report, repair=repair):
-        out.print(Text(line))
+        out.print(render.said(line))
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:
@@ -53,10 +52,10 @@ def _print_findings(findings: Sequence[Finding]) -> None:
     grid = render.table(f"{len(findings)} findings", *columns)
     for found in findings[:_ROWS]:
         key = render.folded(found.evidence_key, max(16, out.width - 60))
-        grid.add_row(found.kind, found.where, key, found.detail, "yes" if found.repaired else "no")
+        render.row(grid, found.kind, found.where, key, found.detail, "yes" if found.repaired else "no")
     out.print(grid)
     if len(findings) > _ROWS:
-        out.print(Text(f"... and {len(findings) - _ROWS} more; `--json` lists all"))
+        out.print(render.said(f"... and {len(findings) - _ROWS} more; `--json` lists all"))
 
 
 def _verdict(report: VerifyReport) -> str:
