@@ -198,6 +198,9 @@ def test_equal_scores_are_ordered_by_best_single_rank() -> None:
         ({"b": 0.2, "c": 0.9}, ["c", "b", "a"]),
         ({"b": 0.0, "c": -0.3}, ["b", "c", "a"]),
         ({"a": math.nan, "c": -1.0}, ["c", "a", "b"]),
+        ({"b": math.nan, "c": -1.0}, ["c", "a", "b"]),
+        ({"a": -1.0, "b": math.nan, "c": math.nan}, ["a", "b", "c"]),
+        ({"a": math.nan, "b": -1.0, "c": math.nan}, ["b", "a", "c"]),
         ({"a": 0.5, "b": 0.5, "c": 0.5}, ["a", "b", "c"]),
     ],
 )

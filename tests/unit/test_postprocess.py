@@ -322,6 +322,7 @@ def test_a_passage_holds_every_identifier_that_the_analysis_finds_in_it() -> Non
 def test_identifiers_may_stand_in_title_breadcrumb_and_text_together() -> None:
     candidate = hit("a#chunk-0", title="Runbook KB-1", breadcrumb="Codes > E12", text="Set max_conn.", source="E99")
     assert holds_identifiers(candidate, ["kb-1", "E12", "max_conn"])
+    assert holds_identifiers(hit("a#chunk-0", title="4471 is the code"), ["4471"])
     assert not holds_identifiers(candidate, ["E99"])
     assert not holds_identifiers(hit("a#chunk-0", title="E1", breadcrumb="2"), ["E12"])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from citewell.model import Budget, EvidenceBlock, LookupOutcome, Trace
 from citewell.projection import project, token_bound
 from citewell.projection.cuts import grapheme_ends
-from citewell.projection.tokens import bound_fitting
+from citewell.projection.tokens import _cost, _Costs, bound_fitting
 
 SCRAPS = st.sampled_from(
     ["👩‍👩‍👧", "🇨🇭", "👍🏽", "❤️", "e\u0301", "数据库", "连接池耗尽。", "重启网关", "각", "\u1112\u1161\u11ab", "नि",
@@ -171,3 +171,13 @@ def test_what_is_taken_for_a_cluster_by_itself_joins_nothing_beside_it() -> None
     for one in lonely:
         beside = f"a{one}a{one}{one}字{one}각{one}"
         assert regex.findall(r"\X", beside) == list(beside), one
+
+
+@pytest.mark.requirement("PROJ-4")
+def test_what_is_remembered_of_pieces_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = _Costs()
+    monkeypatch.setattr(_Costs, "_most", 100)
+    pieces = ["a" * (n % 30 + 1) for n in range(90)] + [chr(0x1F300 + n) for n in range(300)]
+    assert [costs[piece] for piece in pieces] == [_cost(piece) for piece in pieces]
+    assert 0 < len(costs) <= 100
+    assert max(map(len, costs)) <= 16

@@ -104,7 +104,7 @@ def _tail(view: Mapping[str, Any]) -> list[str]:
     if not count:
         return []
     named = [_left_out(entry) for entry in omitted[:_NAMED]]
-    rest = [f"and {count - len(named)} more"] if 0 < len(named) < count else []
+    rest = [f"and {count - len(named)} more"] if len(named) < count else []
     return ["", f"left out: {count}" + (", of which: " + ", ".join([*named, *rest]) if named else "")]
 
 
