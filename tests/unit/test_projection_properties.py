@@ -177,7 +177,7 @@ def test_what_is_taken_for_a_cluster_by_itself_joins_nothing_beside_it() -> None
 def test_what_is_remembered_of_pieces_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     costs = _Costs()
     monkeypatch.setattr(_Costs, "_most", 100)
-    pieces = ["a" * (n % 30 + 1) for n in range(90)] + [chr(0x1F300 + n) for n in range(300)]
+    pieces = [*(chr(0x1F300 + n) for n in range(300)), *("a" * n for n in range(1, 30))]
     assert [costs[piece] for piece in pieces] == [_cost(piece) for piece in pieces]
     assert 0 < len(costs) <= 100
     assert max(map(len, costs)) <= 16
