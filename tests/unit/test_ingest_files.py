@@ -174,3 +174,10 @@ def test_a_file_that_never_settles_is_tried_twice(tmp_path: Path, when_opened: D
     with pytest.raises(Unsettled):
         read_file(path)
     assert path.read_text("utf-8") == "x and more and more"
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="only Linux has such files")
+def test_a_file_that_does_not_say_its_size_is_never_taken_for_an_empty_one() -> None:
+    with pytest.raises(Unsettled):
+        read_file(Path("/proc/version"))

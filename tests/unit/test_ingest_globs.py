@@ -150,6 +150,19 @@ def test_a_store_within_the_folder_is_no_document(tmp_path: Path) -> None:
     assert (ids(done), done.refused) == (["a.md"], ())
 
 
+@pytest.mark.requirement("INGEST-6")
+def test_a_folder_that_is_ingested_and_a_store_at_once_is_taken_all_the_same(tmp_path: Path) -> None:
+    tree(tmp_path, "a.md", "citewell.db")
+    assert ids(found(tmp_path)) == ["a.md"]
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_of_the_ignore_files_above_the_nearest_decides(tmp_path: Path) -> None:
+    (tree(tmp_path, gitignore="*.md\n") / ".git").mkdir()
+    docs = tree(tmp_path / "sub", "docs/a.md", gitignore="!a.md\n") / "docs"
+    assert ids(found(docs)) == ["a.md"]
+
+
 # What becomes of documents that are stored and now left out
 
 
@@ -242,6 +255,16 @@ def test_a_file_in_whose_place_there_is_none_is_gone(room: Room, instead: str) -
     report = room.ingest(prune=True)
     assert ("b.md", "deleted") in [(file.doc_id, file.status) for file in report.files]
     assert "b.md" not in room.infos()
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-6")
+def test_what_lay_in_a_folder_that_became_a_file_is_gone(room: Room) -> None:
+    room.write(a="Text a.", sub__b="Text b.")
+    room.ingest()
+    (room.folder / "sub" / "b.md").unlink()
+    (room.folder / "sub").rmdir()
+    (room.folder / "sub").write_text("Text of sub.", encoding="utf-8")
+    assert statuses(room.ingest(prune=True))["sub/b.md"] == "deleted"
 
 
 @pytest.mark.requirement("INGEST-5")

@@ -58,6 +58,7 @@ def test_a_slash_at_the_end_is_for_folders_alone() -> None:
     assert (matched("drafts/", "drafts", folder=True), matched("drafts/", "drafts")) == (True, None)
     assert matched("drafts/", "deep/drafts", folder=True) is True
     assert matched("deep/**", "deep", folder=True) is None
+    assert matched("drafts//", "drafts", folder=True) is None  # nor does git match it
 
 
 @pytest.mark.requirement("INGEST-6")

@@ -12,7 +12,7 @@ from ingest_room import HookedStore, Room, fussy, sections, statuses
 from citewell.adapters.local import LocalStore
 from citewell.adapters.memory import MemoryStore
 from citewell.ingest.moves import Contents, Twin
-from citewell.model import DocumentInfo, DocumentRecord, Filters
+from citewell.model import Document, DocumentInfo, DocumentRecord, Filters
 from citewell.testing.fakes import HashEmbedder
 
 
@@ -194,6 +194,24 @@ def test_the_old_document_may_change_between_planning_and_writing(tmp_path: Path
     store.before = delete_it
     report = room.ingest(prune=True)
     assert (statuses(report)["new.md"], report.embedded, similarities(room, "new.md")) == ("added", 0, before)
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-6")
+def test_the_new_document_may_be_written_by_another_meanwhile(tmp_path: Path) -> None:
+    store = HookedStore()
+    room = Room(tmp_path / "docs", store)
+    room.write(old=sections(3))
+    room.ingest()
+    before = similarities(room, "old.md")
+    move(room, "old.md", "new.md")
+
+    def write_it_first(changes: object) -> None:
+        store.before = lambda _: None
+        room.ingestion.documents([Document("new.md", "Written by another.")])
+
+    store.before = write_it_first
+    report = room.ingest(prune=True)
+    assert (statuses(report)["new.md"], report.embedded, similarities(room, "new.md")) == ("updated", 0, before)
 
 
 @pytest.mark.requirement("INGEST-5")
