@@ -56,10 +56,10 @@ class Script:
     def trouble(self, error: CitewellError, pause_s: float) -> None:
         self.troubles.append(str(error))
 
-    def pause(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> bool:
         assert len(self.pauses) < 100
         self.pauses.append(seconds)
-        self.meanwhile()
+        return bool(self.meanwhile())
 
     def run(self) -> IngestReport:
         return self.room.ingest(prune=self.prune)
@@ -183,12 +183,23 @@ def test_a_folder_that_is_gone_for_a_moment_deletes_nothing(room: Room, tmp_path
         room.folder.rename(away)
         return [room.folder]
 
-    script = Script(room, [take_away], meanwhile=lambda: away.rename(room.folder))
+    script = Script(room, [take_away], meanwhile=lambda: away.rename(room.folder) is None)
     runs = script.reports()
     next(runs)
     assert statuses(next(runs)) == {"a.md": "unchanged", "b.md": "unchanged"}
     assert "no file or folder" in script.troubles[0]
     assert next(runs, None) is None
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_watching_may_be_ended_while_it_waits_to_try_again(room: Room) -> None:
+    def take_away() -> Sequence[Path]:
+        room.folder.rename(room.folder.with_name("away"))
+        return [room.folder]
+
+    script = Script(room, [take_away], meanwhile=lambda: True)
+    assert len(list(script.reports())) == 1
+    assert script.pauses == [1]
 
 
 @pytest.mark.requirement("INGEST-6", "INGEST-8")
@@ -238,7 +249,7 @@ def test_the_watch_begins_before_the_first_run_so_that_no_edit_falls_between(roo
         order.append("run")
         return IngestReport(())
 
-    runs = watch(run, arm, lambda _: True, trouble=lambda *_: None, pause=lambda _: None)
+    runs = watch(run, arm, lambda _: True, trouble=lambda *_: None, pause=lambda _: False)
     assert len(list(runs)) == 2
     assert order == ["arm", "run", "run"]
 

@@ -32,7 +32,7 @@ def watch(
     concerns: Callable[[str], bool],
     *,
     trouble: Callable[[CitewellError, float], None],
-    pause: Callable[[float], object],
+    pause: Callable[[float], bool],
 ) -> Iterator[IngestReport]:
     """The report of the first run, then of each run after a wave that concerns the documents.
 
@@ -41,7 +41,7 @@ def watch(
         arm: called before each first run, and again after trouble.
         concerns: whether a changed path is worth a run.
         trouble: told each error and the seconds until the next try.
-        pause: waits for these seconds.
+        pause: waits for these seconds, or until watching is to end; whether it is.
 
     Raises:
         CitewellError: the first run failed, or a later one with what no waiting can mend.
@@ -59,7 +59,8 @@ def watch(
                 raise
             delay = min(2 * delay or FIRST_PAUSE_S, LONGEST_PAUSE_S)
             trouble(error, delay)
-            pause(delay)
+            if pause(delay):
+                return
         else:
             return
 
