@@ -277,6 +277,27 @@ def test_ctrl_c_leaves_a_usable_store_and_the_same_command_goes_on(docs: Path) -
     assert report["summary"]["unchanged"] == len(held)
 
 
+@pytest.mark.slow
+@pytest.mark.requirement("API-2", "INGEST-5")
+def test_ctrl_c_ends_a_real_watch_with_exit_code_0(docs: Path) -> None:
+    pytest.importorskip("watchfiles")
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "ingest", "docs", "--watch"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith("3 added;")
+    assert process.stderr.readline() == "citewell: watching docs; Ctrl-C ends it\n"
+    write(docs / "a.md", "# New\n\nAnother text.")
+    assert process.stdout.readline() == "updated   a.md (1 chunks, 1 embedded)\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, "citewell: stopped watching\n")
+
+
 # The parts
 
 

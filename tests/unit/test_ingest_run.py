@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ingest_room import ForgetfulStore, HookedStore, Room, ingest_threads, sections, statuses
+from numpy.typing import NDArray
 
 from citewell.errors import EmbedderMismatch, InvalidRequest, StoreVersion
-from citewell.ingest import Progress
+from citewell.ingest import Progress, pipeline
 from citewell.model import Document, Locator
 from citewell.testing.fakes import HashEmbedder
 
@@ -428,8 +431,6 @@ def test_odd_document_ids_are_touched_alone(room: Room) -> None:
 
 @pytest.mark.requirement("INGEST-6")
 def test_documents_are_taken_one_by_one_in_the_callers_thread(room: Room) -> None:
-    import threading  # noqa: PLC0415 - only this test looks at threads
-
     threads = set()
 
     def stream() -> Iterator[Document]:
@@ -460,6 +461,33 @@ def test_progress_is_told_from_the_first_file_to_the_end(room: Room) -> None:
     assert [each.doc_id for each in told] == ["a.md", "b.md", "c.md", ""]
     assert told[-1] == Progress(files_done=3, files_total=3, embedded=2)
     assert [each.files_done for each in told] == sorted(each.files_done for each in told)
+
+
+@pytest.mark.requirement("API-2")
+def test_progress_is_told_while_the_embedder_is_waited_for(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One large file: without it a bar would stand still until the end."""
+    monkeypatch.setattr(pipeline, "_TELL_EVERY_S", 0.01)
+    first, told_twice = threading.Event(), threading.Event()
+    told: list[int] = []
+
+    class Waiting(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            if first.is_set():
+                assert told_twice.wait(10)
+            first.set()
+            return super().embed_passages(texts)
+
+    def progress(each: Progress) -> None:
+        told.append(each.embedded)
+        if 0 < each.embedded < 300:
+            told_twice.set()
+
+    room.embedder = Waiting()
+    room.write(a=sections(300))
+    room.ingest(progress=progress)
+    assert told_twice.is_set()
+    assert told == sorted(told)
+    assert told[-1] == 300
 
 
 @pytest.mark.requirement("INGEST-7")
