@@ -69,3 +69,8 @@ def test_fifty_edits_of_one_document_leave_as_many_rows_as_it_has_chunks(tmp_pat
         knowledge.ingest(docs)
         assert_as_filled_in_one_go(knowledge, docs, tmp_path / "fresh")
         assert gone(knowledge) < 10
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_small_files() -> None:
+    assert "held" in bench("memory.py", "--files", "8000")
