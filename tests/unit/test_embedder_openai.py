@@ -349,7 +349,7 @@ def test_after_a_query_that_found_nobody_the_next_ones_fail_at_once_for_a_while(
         with pytest.raises(EmbedderUnavailable):
             embedder.embed_query("a")
         waited = len(naps.naps)
-        with pytest.raises(EmbedderUnavailable, match="can't be reached.*a moment ago"):
+        with pytest.raises(EmbedderUnavailable, match=r"can't be reached.*a moment ago"):
             embedder.embed_query("b")
         assert len(naps.naps) == waited
         naps.sleep(15.0)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from citewell.admission import LookupRequest, admit
 
+from citewell.admission import LookupRequest, admit
 from citewell.errors import StoreUnreachable
 from citewell.lookup import Lookup
 from citewell.model import Hit, LookupPolicy, PathReport, Reason, SearchPolicy, SearchRequest, SearchResponse

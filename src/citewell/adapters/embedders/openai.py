@@ -145,7 +145,8 @@ class OpenAIEmbedder:
         if resting is not None and self._clock() < resting[0]:
             raise EmbedderUnavailable(f"{resting[1].message} (a moment ago)", way_out=resting[1].way_out)
         try:
-            vector: NDArray[np.float32] = self._embed([_filled(clean(self.prefixes[0] + text))], self._query_patience)[0]
+            asked = [_filled(clean(self.prefixes[0] + text))]
+            vector: NDArray[np.float32] = self._embed(asked, self._query_patience)[0]
         except EmbedderUnavailable as error:
             self._resting = (self._clock() + self._rest_s, error)
             raise
