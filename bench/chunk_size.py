@@ -20,6 +20,7 @@ from pathlib import Path
 
 from citewell import Knowledge, LookupResult, Settings
 from citewell.adapters.local import LocalStore
+from citewell.adapters.readers import TEXTS, FileReader
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.ingest import Ingestion
 from citewell.model import EvidenceBlock, StoreBinding
@@ -37,7 +38,16 @@ def fill(location: Path, documents: Path, embedder: Embedder, target: int) -> tu
     store = LocalStore.open(location, create=True)
     binding = StoreBinding(embedder_identity(embedder), ANALYZER_VERSION)
     maximum = max(2_000, 2 * target)
-    Ingestion(store, embedder, analyze=analyze, binding=binding, target=target, maximum=maximum).paths([documents])
+    Ingestion(
+        store,
+        embedder,
+        analyze=analyze,
+        binding=binding,
+        reader=FileReader(),
+        texts=TEXTS,
+        target=target,
+        maximum=maximum,
+    ).paths([documents])
     infos = list(store.documents())
     store.close()
     chunks = sum(info.chunks for info in infos)

@@ -33,10 +33,10 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
-from citewell.ports import Embedder, Store, check_binding, embedder_identity
+from citewell.ports import Embedder, Reader, Store, check_binding, embedder_identity
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
-from citewell.wiring import open_embedder, open_store, watch_paths
+from citewell.wiring import open_embedder, open_reader, open_store, texts, watch_paths
 
 if TYPE_CHECKING:
     from citewell.ingest import Ingestion, IngestOptions, Progress
@@ -50,11 +50,17 @@ class Knowledge:
     Make one with `Knowledge.open`. It is a context manager; `close` releases files and threads.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, settings: Settings, *, owns_embedder: bool = False) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._settings = settings
-        self._owns_embedder = owns_embedder
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        settings: Settings,
+        readers: Sequence[Reader] = (),
+        *,
+        owned: bool = False,
+    ) -> None:
+        self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
+        self._owns_embedder = owned
         self._search = StoreSearch(store, embedder, settings.search)
         self._lookup = Lookup(self._search, budget=settings.budget)
 
@@ -65,6 +71,7 @@ class Knowledge:
         *,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
+        readers: Sequence[Reader] = (),
         create: bool = True,
     ) -> Knowledge:
         """Open a store, or make an empty one.
@@ -74,6 +81,7 @@ class Knowledge:
                 setting `store.location`.
             settings: None = defaults and the environment.
             embedder: None = the one that the settings name.
+            readers: asked first for the files that they take, before Citewell's own.
             create: whether to make a store where there is none.
 
         Raises:
@@ -88,7 +96,7 @@ class Knowledge:
         except BaseException:
             store.close()
             raise
-        knowledge = cls(store, chosen, settings, owns_embedder=embedder is None)
+        knowledge = cls(store, chosen, settings, readers, owned=embedder is None)
         try:
             knowledge._check_binding()
         except BaseException:
@@ -191,7 +199,8 @@ class Knowledge:
     def _ingestion(self) -> Ingestion:
         from citewell.ingest import Ingestion  # noqa: PLC0415 - lookups need no splitter
 
-        return Ingestion(self._store, self._embedder, analyze=analyze, binding=self._own_binding())
+        reader, own = open_reader(self._readers), self._own_binding()
+        return Ingestion(self._store, self._embedder, analyze=analyze, binding=own, reader=reader, texts=texts())
 
     def delete(self, doc_id: str) -> int:
         """Remove a document and return how many chunks went; 0 if there was none.

@@ -1,4 +1,4 @@
-"""Chooses adapters: settings become a Store and an Embedder; the only importer of them.
+"""Chooses adapters: settings become a Store, an Embedder and a Reader; the only importer of them.
 
 Adapters load when they are first needed, so that importing Citewell stays cheap. Knows no rule and no use case.
 """
@@ -6,13 +6,13 @@ Adapters load when they are first needed, so that importing Citewell stays cheap
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from citewell.config import EmbedderSettings, StoreSettings
 from citewell.errors import ConfigError, InvalidRequest
-from citewell.model import StoreBinding
-from citewell.ports import Embedder, Store
+from citewell.model import StoreBinding, Text
+from citewell.ports import Embedder, Reader, Store
 
 
 def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store:
@@ -61,6 +61,20 @@ def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None)
     from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
 
     return UseMultilingual(model_path(cache_dir(_cache(settings))))
+
+
+def open_reader(preferred: Sequence[Reader]) -> Reader:
+    """Reads files of every format, the preferred readers asked first; a format's library loads at its first file."""
+    from citewell.adapters.readers import FileReader  # noqa: PLC0415 - lookups read no files
+
+    return FileReader(preferred)
+
+
+def texts() -> Mapping[str, Callable[[str], Text]]:
+    """What makes a Text of what a caller hands over, by its format."""
+    from citewell.adapters.readers import TEXTS  # noqa: PLC0415 - lookups read no texts
+
+    return TEXTS
 
 
 def watch_paths(paths: Sequence[Path], stop: threading.Event) -> Iterator[frozenset[str]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.adapters.memory import MemoryStore
+from citewell.adapters.readers import TEXTS, FileReader
 from citewell.analysis import analyze
 from citewell.errors import EmbedderError
 from citewell.ingest import Ingestion
@@ -95,7 +96,7 @@ class Room:
     @property
     def ingestion(self) -> Ingestion:
         binding = StoreBinding(embedder_identity(self.embedder), self.analyzer)
-        return Ingestion(self.store, self.embedder, analyze=analyze, binding=binding)
+        return Ingestion(self.store, self.embedder, analyze=analyze, binding=binding, reader=FileReader(), texts=TEXTS)
 
     def write(self, **texts: str) -> None:
         """Write files; `a__b` is the file `a/b.md`."""

@@ -13,6 +13,7 @@ import pytest
 from ingest_room import FussyEmbedder, HookedStore, Room, fussy, ingest_threads, sections, statuses
 from numpy.typing import NDArray
 
+from citewell.adapters.readers import FileReader
 from citewell.errors import (
     EmbedderError,
     EmbedderUnavailable,
@@ -22,8 +23,7 @@ from citewell.errors import (
     StoreLocked,
     StoreUnreachable,
 )
-from citewell.ingest.read import Text
-from citewell.model import Document, DocumentChange
+from citewell.model import Document, DocumentChange, Text
 from citewell.testing.fakes import HashEmbedder
 
 
@@ -176,15 +176,24 @@ def test_a_document_that_keeps_changing_fails_alone(room: Room) -> None:
     assert (report.count("added"), statuses(report)["bad.md"]) == (11, "failed")
 
 
+class Breaking(FileReader):
+    """Fails on files that end in `.odd`, with an error of no kind that a reader may raise."""
+
+    def takes(self, name: str) -> bool:
+        return True
+
+    def read(self, data: bytes, name: str) -> Text:
+        if name.endswith(".odd"):
+            raise IndexError("list index out of range")
+        return super().read(data, name)
+
+
 @pytest.mark.requirement("INGEST-6")
 def test_a_reader_that_breaks_fails_its_file_alone(room: Room) -> None:
-    def broken(data: bytes, name: str) -> Text:
-        raise IndexError("list index out of range")
-
     room.write(a="Text a.")
     (room.folder / "b.odd").write_text("x", encoding="utf-8")
     ingestion = room.ingestion
-    ingestion._readers = {**ingestion._readers, ".odd": broken}
+    ingestion._reader = Breaking()
     report = ingestion.paths([room.folder])
     assert statuses(report) == {"a.md": "added", "b.odd": "failed"}
     assert report.files[1].detail == "it can't be understood: IndexError: list index out of range"

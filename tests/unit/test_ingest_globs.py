@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ingest_room import Room, statuses
 
+from citewell.adapters.readers import FileReader
 from citewell.ingest.ignore import selection
 from citewell.ingest.walk import Found, walk
 
@@ -31,8 +32,19 @@ def tree(root: Path, *names: str, **texts: str) -> Path:
     return root
 
 
+def is_text(name: str) -> bool:
+    return name.endswith((".md", ".txt"))
+
+
+class MarkdownOnly(FileReader):
+    """Takes no plain text any more."""
+
+    def takes(self, name: str) -> bool:
+        return name.endswith(".md")
+
+
 def found(*paths: Path, include: str | tuple[str, ...] = (), exclude: str | tuple[str, ...] = ()) -> Found:
-    return walk(list(paths), prefix="", suffixes={".md", ".txt"}, selection=selection(include, exclude))
+    return walk(list(paths), prefix="", takes=is_text, selection=selection(include, exclude))
 
 
 def ids(done: Found) -> list[str]:
@@ -79,7 +91,7 @@ def test_our_own_ignore_file_has_the_last_word_at_its_level(tmp_path: Path) -> N
 @pytest.mark.requirement("INGEST-6")
 def test_gitignore_can_be_disregarded_and_our_own_ignore_file_cannot(tmp_path: Path) -> None:
     tree(tmp_path, "a.md", "b.md", gitignore="a.md\n", citewellignore="b.md\n")
-    done = walk([tmp_path], prefix="", suffixes={".md"}, selection=selection(gitignore=False))
+    done = walk([tmp_path], prefix="", takes=is_text, selection=selection(gitignore=False))
     assert ids(done) == ["a.md"]
 
 
@@ -231,7 +243,7 @@ def test_a_file_that_is_there_and_can_no_longer_be_taken_is_not_gone(room: Room,
     (room.folder / "linked.md").rename(tmp_path / "elsewhere.md")
     (room.folder / "linked.md").symlink_to(tmp_path / "elsewhere.md")
     ingestion = room.ingestion
-    ingestion._readers = {suffix: reader for suffix, reader in ingestion._readers.items() if suffix == ".md"}
+    ingestion._reader = MarkdownOnly()
     report = ingestion.paths([room.folder], prune=True)
     assert statuses(report) == {"kept.md": "unchanged", "linked.md": "skipped", "odd.txt": "skipped"}
     assert sorted(room.infos()) == [".hidden.md", "kept.md", "linked.md", "odd.txt"]

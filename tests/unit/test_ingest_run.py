@@ -13,8 +13,9 @@ import pytest
 from ingest_room import ForgetfulStore, HookedStore, Room, ingest_threads, sections, statuses
 from numpy.typing import NDArray
 
+from citewell.adapters.readers import TEXTS, FileReader
 from citewell.errors import EmbedderMismatch, InvalidRequest, StoreVersion
-from citewell.ingest import Progress, pipeline
+from citewell.ingest import Ingestion, Progress, pipeline
 from citewell.model import Document, Locator
 from citewell.testing.fakes import HashEmbedder
 
@@ -260,9 +261,16 @@ def test_changed_metadata_takes_effect_without_embedding_a_changed_title_with_it
 def test_other_sizes_split_an_unchanged_file_anew(room: Room) -> None:
     room.write(a=sections(3))
     before = room.ingest().chunks
-    smaller = room.ingestion
-    smaller = type(smaller)(
-        room.store, room.embedder, analyze=lambda _: [], binding=smaller._binding, target=200, maximum=400
+    binding = room.ingestion._binding
+    smaller = Ingestion(
+        room.store,
+        room.embedder,
+        analyze=lambda _: [],
+        binding=binding,
+        reader=FileReader(),
+        texts=TEXTS,
+        target=200,
+        maximum=400,
     )
     assert smaller.paths([room.folder]).chunks > before
 

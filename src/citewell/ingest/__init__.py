@@ -2,7 +2,6 @@
 
 walk, sources      paths and Documents -> sources; ignore, ignorefiles, files help the walk and the reading
 gone, moves        stored documents that the walk didn't come to, and texts that came up elsewhere
-read               bytes -> clean text with metadata; decode, encodings, frontmatter
 split              text -> passages that fit a store and an embedder; pure
 plan               passages against what is stored; pure
 prepare            one source -> its plan

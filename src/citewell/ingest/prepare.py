@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from citewell.admission import check_category
 from citewell.errors import CitewellError, IngestError
-from citewell.ingest import read, split
+from citewell.ingest import split
 from citewell.ingest.embed import Input, embedding_digest
 from citewell.ingest.files import Unsettled
 from citewell.ingest.fingerprint import digest, fingerprint, root_of
 from citewell.ingest.moves import Contents
 from citewell.ingest.plan import Plan, diff
-from citewell.ingest.read import Text
-from citewell.model import Chunk, DocumentInfo, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument
+from citewell.ingest.visible import has_text
+from citewell.model import Chunk, DocumentInfo, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument, Text
 from citewell.ports import Embedder
 
 if TYPE_CHECKING:
@@ -63,11 +63,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How texts are split, and for whom."""
+    """How texts are split, and for whom; `analyzer` and `readers` are the versions of what made terms and texts."""
 
     embedder: Embedder
     analyze: Analyze
     analyzer: str
+    readers: str
     target: int = split.TARGET
     maximum: int = split.MAXIMUM
     small: int = split.SMALL
@@ -76,7 +77,7 @@ class Options:
         """What every stored form depends on, as JSON values."""
         identity = (self.embedder.name, self.embedder.dimensions, self.embedder.fingerprint, self.embedder.max_tokens)
         sizes = (self.target, self.maximum, self.small)
-        return {"versions": [read.VERSION, split.VERSION, self.analyzer], "sizes": sizes, "embedder": identity}
+        return {"versions": [self.readers, split.VERSION, self.analyzer], "sizes": sizes, "embedder": identity}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +192,8 @@ class Preparation:
         if head is not None and head.fingerprint == mark:
             return FileReport(source.doc_id, "unchanged", head.chunks)
         text = _understood(partial(source.read, data))
-        if not read.has_text(text.text, text.start):
-            detail = "it is empty" if not text.text else "there is no text in it"
+        if not has_text(text.text, text.start):
+            detail = "; ".join(text.remarks) or ("there is no text in it" if text.text else "it is empty")
             return Gone(source.doc_id, detail) if head else FileReport(source.doc_id, "no_text", detail=detail)
         record, chunks, subjects = _understood(partial(self._new_version, source, text, mark))
         twin = self._contents.twin(record)
@@ -227,6 +228,7 @@ class Preparation:
             fallback_title=fallback_title,
             start=text.start,
             markdown_from=text.markdown_from,
+            headings=text.headings,
             target=options.target,
             maximum=options.maximum,
             small=options.small,
@@ -284,5 +286,5 @@ def _understood(work: Callable[[], T]) -> T:
 def _locator(passage: split.Passage, text: Text) -> Locator:
     if not text.places:
         return Locator(line=passage.line)
-    index = bisect_right([start for start, _ in text.places], passage.span[0]) - 1
+    index = bisect_right(text.places, passage.span[0], key=lambda place: place[0]) - 1
     return text.places[max(index, 0)][1]

@@ -21,12 +21,11 @@ from citewell.ingest.ignore import selection
 from citewell.ingest.options import OnProgress, Progress
 from citewell.ingest.pipeline import Pipeline
 from citewell.ingest.prepare import Analyze, Gone, Options, Preparation, Prepared, Source
-from citewell.ingest.read import READERS, Reader
-from citewell.ingest.sources import document_sources, file_source
+from citewell.ingest.sources import Texts, document_sources, file_source
 from citewell.ingest.walk import walk
 from citewell.ingest.write import BatchEmbedder, BatchWriter
 from citewell.model import Document, DocumentInfo, FileReport, IngestReport, StoreBinding
-from citewell.ports import Embedder, Store
+from citewell.ports import Embedder, Reader, Store
 
 if TYPE_CHECKING:
     from citewell.ingest.prepare import Vectors
@@ -46,7 +45,8 @@ class Ingestion:
         *,
         analyze: Analyze,
         binding: StoreBinding,
-        readers: Mapping[str, Reader] = READERS,
+        reader: Reader,
+        texts: Texts,
         target: int = split.TARGET,
         maximum: int = split.MAXIMUM,
         small: int = split.SMALL,
@@ -59,20 +59,16 @@ class Ingestion:
             embedder: called from one thread of the run at a time.
             analyze: text -> terms, by the analyser that the binding names.
             binding: what the contents are made with; the store refuses another one.
-            readers: by suffix in small letters, with the dot.
+            reader: of files.
+            texts: what makes a Text of a Document, by the Document's format.
             target: characters that a chunk is meant to have.
             maximum: characters that no chunk exceeds.
             small: characters below which a section is joined with its neighbour.
             clock: seconds, for the report and for how long a batch may wait.
         """
-        self._store, self._embedder, self._binding, self._readers, self._clock = (
-            store,
-            embedder,
-            binding,
-            readers,
-            clock,
-        )
-        self._options = Options(embedder, analyze, binding.analyzer, target, maximum, small)
+        self._store, self._embedder, self._binding, self._clock = store, embedder, binding, clock
+        self._reader, self._texts = reader, texts
+        self._options = Options(embedder, analyze, binding.analyzer, reader.version, target, maximum, small)
 
     def paths(
         self,
@@ -90,7 +86,7 @@ class Ingestion:
         """Ingest files and folders.
 
         Args:
-            paths: one or several; of a folder every visible file whose suffix is known is taken, in deeper folders too.
+            paths: one or several; of a folder every visible file that can be read is taken, in deeper folders too.
             category: of every document; None = what its front matter says.
             scope: labels that every document bears. Front matter can't set them: a document must not decide who may
                 see it.
@@ -118,12 +114,12 @@ class Ingestion:
         found = walk(
             [Path(path) for path in chosen],
             prefix=_checked_prefix(prefix),
-            suffixes=self._readers.keys(),
+            takes=self._reader.takes,
             selection=picked,
         )
         heads = self._heads()
         lost = missing(found, heads, prune=prune)
-        sources = (file_source(file, self._readers, label, labels) for file in found.files)
+        sources = (file_source(file, self._reader, label, labels) for file in found.files)
         pruned = {root.path for root in found.roots if root.whole and prune}
         run = _Run(self._store, self._embedder, self._options, self._clock, heads, lost, pruned)
         report = run.report([*found.refused, *lost.reports], sources, len(found.files), progress)
@@ -131,7 +127,7 @@ class Ingestion:
 
     def takes(self, path: str) -> bool:
         """Whether a file of this name would be read."""
-        return Path(path).suffix.lower() in self._readers
+        return self._reader.takes(Path(path).name)
 
     def documents(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> IngestReport:
         """Ingest documents, taken from the iterable one by one in the caller's thread; raises as `paths`.
@@ -140,7 +136,7 @@ class Ingestion:
         says wins. Documents that are not given stay as they are.
         """
         run = _Run(self._store, self._embedder, self._options, self._clock, self._heads(), Missing())
-        return run.report([], document_sources(documents), None, progress)
+        return run.report([], document_sources(documents, self._texts), None, progress)
 
     def _heads(self) -> dict[str, DocumentInfo]:
         self._store.bind(self._binding)

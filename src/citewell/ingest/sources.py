@@ -15,18 +15,16 @@ from citewell.errors import CitewellError, IngestError, InvalidRequest
 from citewell.identity import check_doc_id
 from citewell.ingest.files import read_file
 from citewell.ingest.prepare import Source
-from citewell.ingest.read import Reader, Text, markdown_text, plain_text
 from citewell.ingest.walk import File
-from citewell.model import Document, FileReport
+from citewell.model import Document, FileReport, Text
+from citewell.ports import Reader
 
-_TEXTS: Mapping[str, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
+Texts = Mapping[str, Callable[[str], Text]]
+"""By the format of a Document."""
 
 
-def file_source(
-    file: File, readers: Mapping[str, Reader], category: str | None, scope: tuple[str, ...] | None
-) -> Source:
+def file_source(file: File, reader: Reader, category: str | None, scope: tuple[str, ...] | None) -> Source:
     """A file as a source; its bytes are read when it is its turn."""
-    reader = readers[file.path.suffix.lower()]
     return Source(
         doc_id=file.doc_id,
         load=partial(read_file, file.path),
@@ -41,15 +39,15 @@ def file_source(
 
 
 def _read_file(reader: Reader, name: str, data: bytes) -> Text:
-    return reader(data, name)
+    return reader.read(data, name)
 
 
-def document_sources(documents: Iterable[Document]) -> Iterator[Source | FileReport]:
+def document_sources(documents: Iterable[Document], texts: Texts) -> Iterator[Source | FileReport]:
     """Each document as a source, or the report on what is wrong with it; lazily, in the order given."""
     seen: set[str] = set()
     for number, document in enumerate(documents):
         try:
-            source = _document_source(document)
+            source = _document_source(document, texts)
             if source.doc_id in seen:
                 raise IngestError(f"the document {source.doc_id!r} was given twice", way_out="Give each document once.")
         except CitewellError as error:
@@ -64,15 +62,15 @@ def _shown_id(document: object, number: int) -> str:
     return doc_id.encode("utf-8", "backslashreplace").decode("utf-8") or f"(document {number})"
 
 
-def _document_source(document: Document) -> Source:
+def _document_source(document: Document, texts: Texts) -> Source:
     if not isinstance(document, Document):
         raise InvalidRequest(f"a document can't be {type(document).__name__}", way_out="Give citewell.Document values.")
     doc_id = check_doc_id(document.doc_id)
-    _check_texts(document, doc_id)
+    _check_texts(document, doc_id, texts)
     return Source(
         doc_id=doc_id,
         load=partial(_bytes_of, document),
-        read=partial(_read_document, document),
+        read=partial(_read_document, document, texts[document.format]),
         title=" ".join(document.title.split()),
         source=document.source,
         category=check_category(document.category),
@@ -81,14 +79,14 @@ def _document_source(document: Document) -> Source:
     )
 
 
-def _check_texts(document: Document, doc_id: str) -> None:
+def _check_texts(document: Document, doc_id: str, texts: Texts) -> None:
     for name in ("text", "title", "source"):
         value = getattr(document, name)
         if not isinstance(value, str):
             raise InvalidRequest(f"the {name} of {doc_id!r} is {type(value).__name__}, not text")
-    if document.format not in _TEXTS:
+    if document.format not in texts:
         raise InvalidRequest(
-            f"the format of {doc_id!r} can't be {document.format!r}", way_out=f"Choose one of {', '.join(_TEXTS)}."
+            f"the format of {doc_id!r} can't be {document.format!r}", way_out=f"Choose one of {', '.join(texts)}."
         )
     for name in ("doc_id", "title", "source"):
         try:
@@ -101,8 +99,8 @@ def _bytes_of(document: Document) -> bytes:
     return f"{document.format}\x00{document.text}".encode("utf-8", "surrogatepass")
 
 
-def _read_document(document: Document, data: bytes) -> Text:
-    return _TEXTS[document.format](document.text)
+def _read_document(document: Document, understand: Callable[[str], Text], data: bytes) -> Text:
+    return understand(document.text)
 
 
 def _json_values(metadata: object) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -71,7 +71,7 @@ class Found:
 @dataclass(slots=True)
 class _State:
     prefix: str
-    suffixes: Collection[str]
+    takes: Callable[[str], bool]
     selection: Selection
     files: dict[str, File] = field(default_factory=dict)
     refused: list[FileReport] = field(default_factory=list)
@@ -90,8 +90,10 @@ class _Folder:
     included: bool
 
 
-def walk(paths: Sequence[Path], *, prefix: str, suffixes: Collection[str], selection: Selection = EVERYTHING) -> Found:
-    """Every file under these paths whose suffix is known and that the selection takes.
+def walk(
+    paths: Sequence[Path], *, prefix: str, takes: Callable[[str], bool], selection: Selection = EVERYTHING
+) -> Found:
+    """Every file under these paths whose name says that it can be read and that the selection takes.
 
     A document id is the prefix and the path relative to the folder given, with `/`; of a single file its name. A prefix
     that ends in a letter or digit gets a `/` after it.
@@ -100,7 +102,7 @@ def walk(paths: Sequence[Path], *, prefix: str, suffixes: Collection[str], selec
         InvalidRequest: there is no such file or folder, or none was given.
     """
     _check(paths)
-    state = _State(f"{prefix}/" if prefix[-1:].isalnum() else prefix, suffixes, selection)
+    state = _State(f"{prefix}/" if prefix[-1:].isalnum() else prefix, takes, selection)
     roots = [_take(state, path) for path in paths]
     files = tuple(state.files[doc_id] for doc_id in sorted(state.files))
     return Found(
@@ -217,15 +219,13 @@ class _Walk:
     def take_file(self, at: str, path: str) -> None:
         """Take the file at a place, `path` relative to the root, or say why not."""
         file = Path(at)
-        suffix = file.suffix.lower()
         if file.is_symlink() and not file.exists():
             self._refuse(path, "skipped", "the link leads nowhere")
         elif not file.is_file():
             self._refuse(path, "skipped", "it is no regular file")
-        elif suffix not in self._state.suffixes:
-            known = ", ".join(sorted(self._state.suffixes))
-            kind = f"files ending in {suffix!r}" if suffix else "files without a suffix"
-            self._refuse(path, "skipped", f"{kind} can't be read; known are {known}")
+        elif not self._state.takes(file.name):
+            kind = f"files ending in {file.suffix.lower()!r}" if file.suffix else "files of such a name"
+            self._refuse(path, "skipped", f"{kind} can't be read")
         else:
             self._add(file, path)
 

@@ -11,7 +11,8 @@ from typing import Literal
 
 from citewell.model.documents import Locator
 
-TextFormat = Literal["markdown", "text"]
+TextFormat = Literal["markdown", "text", "lines"]
+"""Markdown; prose without markup; lines that stand for themselves, such as code and data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Text:
         metadata: JSON values.
         remarks: what a person should know, such as the encoding.
         places: from which character on which locator holds, ascending; empty = lines are counted in the text.
-        headings: of a text in the format `text`, in reading order; Markdown has its own.
+        headings: in reading order, no two at one place; Markdown has its own.
     """
 
     text: str

@@ -24,7 +24,7 @@ def read_code(data: bytes, name: str) -> Text:
     decoded = decode(data, declared.of_markup(data) if language == "xml" else declared.of_source(data))
     return Text(
         decoded.text,
-        "text",
+        "lines",
         title=PurePosixPath(name).name,
         metadata={"language": language},
         remarks=decoded.remarks,

@@ -11,6 +11,7 @@ import mammoth
 
 from citewell.adapters.readers.blocks import joined
 from citewell.adapters.readers.decode import clean
+from citewell.adapters.readers.docx_parts import slimmed
 from citewell.adapters.readers.html import convert
 from citewell.adapters.readers.office import office_properties
 from citewell.model import Locator, Text
@@ -38,7 +39,7 @@ def read_docx(data: bytes, name: str) -> Text:
         IngestError: its archive is damaged or unsafe.
     """
     properties = office_properties(data)
-    result = mammoth.convert_to_html(io.BytesIO(data), style_map=_STYLES, convert_image=_no_image)
+    result = mammoth.convert_to_html(io.BytesIO(slimmed(data)), style_map=_STYLES, convert_image=_no_image)
     text = joined(convert(clean(result.value)).blocks)
     title = properties.pop("title", None)
     # The title in the properties is often a template's; what the reader sees first is not.

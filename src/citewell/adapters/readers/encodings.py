@@ -109,14 +109,13 @@ def _high(text: str) -> list[str]:
 
 
 def _reads_as_chinese(text: str) -> bool:
-    """Four of five characters are common ones; hardly any kana (Japanese in EUC), not all early (Korean in EUC)."""
+    """Mostly common characters (kana are none: Japanese in EUC), and not only early ones (Korean in EUC)."""
     characters = _high(text)
     han = [character for character in characters if "\u4e00" <= character <= "\u9fff"]
-    kana = sum("\u3041" <= character <= "\u30ff" for character in characters)
     rows = [_row(character, "gb2312") for character in han]
     common = sum(0x30 <= row <= 0x57 or 0x24 <= _row(each, "big5") <= 0x46 for each, row in zip(han, rows, strict=True))
     letters = sum(character not in _PUNCTUATION for character in characters)
-    if not han or 10 * len(han) < 8 * letters or 10 * kana > len(characters) or 10 * common < 8 * len(han):
+    if not han or 10 * len(han) < 8 * letters or 10 * common < 8 * len(han):
         return False
     return len(set(han)) < 8 or any(row > 0x48 for row in rows)
 

@@ -20,6 +20,7 @@ _LOOKS_LIKE_FIELDS = re.compile(r"[ \t]*(?:#[^\n]*\n[ \t]*)*[\w\"'][^\n]{0,80}?\
 _LONGEST = 64_000
 _MOST_VALUES = 5_000
 _DEEPEST = 20
+_WIDEST_NUMBER = 63  # bits; JSON readers and SQLite know no wider integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def _text(value: object, written: str | None) -> str | None:
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, bool | int | float):
-        return (written if written is not None else str(value)).strip() or None
+        return (written if written is not None else str(_scalar(value))).strip() or None
     return None
 
 
@@ -114,7 +115,7 @@ def _has_odd_scalar(parsed: object) -> bool:
 def _toml(body: str) -> tuple[object, Mapping[str, str]]:
     try:
         return tomllib.loads(body), {}
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of too many digits is a plain ValueError
         raise _Unreadable(f"it is no valid TOML ({error})") from None
 
 
@@ -150,4 +151,6 @@ def _scalar(value: object) -> object:
         return str(value)
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, int) and value.bit_length() > _WIDEST_NUMBER:
+        return hex(value)  # Python writes any number in this base, but not in the decimal one
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)

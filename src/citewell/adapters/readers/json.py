@@ -31,7 +31,7 @@ def read_json(data: bytes, name: str) -> Text:
     if fault:
         if _is_lines(decoded.text):
             return _records(decoded.text, (*decoded.remarks, "it holds one JSON value per line, and was read so"))
-        return Text(decoded.text, "text", remarks=(*decoded.remarks, f"kept as text: it is no valid JSON ({fault})"))
+        return Text(decoded.text, "lines", remarks=(*decoded.remarks, f"kept as text: it is no valid JSON ({fault})"))
     return value_text(value, decoded.remarks)
 
 
@@ -66,7 +66,7 @@ def value_text(value: object, remarks: tuple[str, ...] = ()) -> Text:
         if title and writer.length > start:
             headings.append(Heading(start, 2, title))
     kept = tuple(headings) if len(headings) <= _MOST_HEADINGS else ()
-    return Text(writer.text, "text", title=_title(value), remarks=remarks, places=((0, Locator()),), headings=kept)
+    return Text(writer.text, "lines", title=_title(value), remarks=remarks, places=((0, Locator()),), headings=kept)
 
 
 def _top_parts(value: object) -> Iterator[tuple[str, Iterator[str]]]:
@@ -138,4 +138,4 @@ def _records(text: str, remarks: tuple[str, ...]) -> Text:
         more = f" and {len(broken) - _MOST_NAMED} more" if len(broken) > _MOST_NAMED else ""
         which = f"lines {', '.join(broken[:_MOST_NAMED])}{more} are" if len(broken) > 1 else f"line {broken[0]} is"
         remarks = (*remarks, f"{which} no valid JSON and kept as text")
-    return Text(writer.text, "text", remarks=remarks, places=tuple(places))
+    return Text(writer.text, "lines", remarks=remarks, places=tuple(places))

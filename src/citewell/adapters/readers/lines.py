@@ -54,17 +54,19 @@ def written(blocks: Iterable[Sequence[Line]]) -> tuple[str, tuple[tuple[int, Loc
     places: list[tuple[int, Locator]] = []
     length = 0
     last = 0
+    after_item = False
     for block in blocks:
         if not block:
             continue
-        if parts and not (block[0].number == last + 1 and _ITEM.match(block[0].text)):
+        is_item = bool(_ITEM.match(block[0].text))
+        if parts and not (is_item and after_item and block[0].number == last + 1):
             parts.append("\n")
             length += 1
         for line in block:
             places.append((length, Locator(line=line.number)))
             parts.append(f"{line.text}\n")
             length += len(line.text) + 1
-        last = block[-1].number
+        last, after_item = block[-1].number, is_item
     return "".join(parts).rstrip("\n"), tuple(places)
 
 

@@ -30,7 +30,7 @@ def readable(raw: str) -> str:
     if "=?" not in raw:
         return _tidy(_unescaped(raw))
     try:
-        return _tidy("".join(_parts(raw)))
+        return _tidy("".join(_parts(raw))) or _tidy(raw)
     except (HeaderParseError, ValueError):
         return _tidy(_unescaped(raw))
 

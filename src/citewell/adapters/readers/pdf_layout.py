@@ -17,6 +17,7 @@ _MOST_IN_MARGIN = 3
 _NEAR = 10
 _SAME_SIZE = 1.12
 _WIDE_SPACING = 1.35
+_WIDEST_PROSE = 0.75
 _LARGER = 1.12
 _LONGEST_HEADING = 120
 _ITEM = re.compile(r"(?:[•‣◦▪●○■–—*·-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|[①-⑳]|[一二三四五六七八九十]{1,3}、)\s?")
@@ -146,7 +147,8 @@ def _joint(lines: Sequence[Line], index: int, usual: float) -> Iterator[str]:
 def _goes_on(lines: Sequence[Line], index: int, usual: float) -> bool:
     """Whether a line goes on with the sentence of the one before: that one reached the right edge and is no table's."""
     before, line = lines[index - 1], lines[index]
-    if _ITEM.match(line.text) or max(before.spacing, line.spacing) > _WIDE_SPACING * usual:
+    spacing = max(before.spacing, line.spacing)
+    if _ITEM.match(line.text) or spacing > min(_WIDE_SPACING * usual, _WIDEST_PROSE * line.size):
         return False
     around = lines[max(index - _NEAR, 0) : index + _NEAR]
     edge = max(each.right for each in around if abs(each.left - before.left) < 4 * before.size or each is before)

@@ -15,7 +15,7 @@ from citewell.adapters.readers.kinds import Kind, is_known, kind_of
 from citewell.adapters.readers.markdown import markdown_text
 from citewell.adapters.readers.plain import plain_text
 from citewell.errors import CitewellError, IngestError
-from citewell.model import Text, TextFormat
+from citewell.model import Text
 from citewell.ports import Reader
 
 VERSION = "1"
@@ -40,7 +40,7 @@ _READERS: Mapping[str, str] = {
     "xlsx": "xlsx:read_xlsx",
     "yaml": "yaml:read_yaml",
 }
-TEXTS: Mapping[TextFormat, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
+TEXTS: Mapping[str, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
 """For texts that a caller hands over instead of a file."""
 
 _INSTALL = 'pip install "citewell[docs]"'

@@ -15,7 +15,7 @@ from citewell.adapters.readers.rst_blocks import Converter
 from citewell.adapters.readers.rst_definitions import definitions
 from citewell.model import Text
 
-_FIELD = re.compile(r":([A-Za-z][\w -]{0,40}):\s*(.*)$")
+_FIELD = re.compile(r":([A-Za-z][\w -]{0,40}):(?:\s+(.*))?$")
 _FACTS = frozenset(
     {
         "author",

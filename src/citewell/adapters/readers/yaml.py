@@ -6,8 +6,9 @@ valid YAML, such as a template, stays plain text and is reported.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import yaml
@@ -39,8 +40,8 @@ def read_yaml(data: bytes, name: str) -> Text:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""
         problem = " ".join(str(getattr(error, "problem", None) or "it can't be parsed").split())
-        return Text(text, "text", remarks=(*decoded.remarks, f"kept as text: it is no valid YAML ({where}{problem})"))
-    return Text(text, "text", remarks=decoded.remarks, headings=_at_lines(text, outline))
+        return Text(text, "lines", remarks=(*decoded.remarks, f"kept as text: it is no valid YAML ({where}{problem})"))
+    return Text(text, "lines", remarks=decoded.remarks, headings=_at_lines(text, outline))
 
 
 def _outlined(text: str) -> _Outline:
@@ -104,7 +105,8 @@ class _Outline:
 
     def _start_document(self, line: int) -> None:
         self.documents += 1
-        document = _Found(f"Document {self.documents}", _DOCUMENTS, line, line)
+        first = line if self.documents > 1 else 0
+        document = _Found(f"Document {self.documents}", _DOCUMENTS, first, line)
         self.found.append(document)
         self._stack = [_Node(is_mapping=False, level=_DOCUMENTS + 1, line=line, heading=document)]
 
@@ -170,6 +172,14 @@ def _at_lines(text: str, outline: _Outline) -> tuple[Heading, ...]:
         kept = [each for each in kept if each.level > _DOCUMENTS]
     levels = sorted(each.level for each in kept)
     deepest = levels[_MOST_HEADINGS] - 1 if len(levels) > _MOST_HEADINGS else _LEVELS
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    by_line = {each.first: each for each in reversed(kept) if each.level <= deepest}
+    lines = text.split("\n")
+    by_line = {_with_comment(lines, each.first): each for each in reversed(kept) if each.level <= deepest}
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     return tuple(Heading(starts[line], by_line[line].level + several, by_line[line].title) for line in sorted(by_line))
+
+
+def _with_comment(lines: Sequence[str], line: int) -> int:
+    """Where the comment right above a line begins; the line itself without one."""
+    while line and lines[line - 1].lstrip().startswith("#"):
+        line -= 1
+    return line

@@ -13,22 +13,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from citewell.ingest.split.bounds import Bounds, CountTokens
 from citewell.ingest.split.context import BREADCRUMB, LONGEST, context_text, heading_line
 from citewell.ingest.split.cut import Part, cut
 from citewell.ingest.split.outline import Outline, outline_markdown, outline_text
 from citewell.ingest.split.sections import section_ranges
+from citewell.model import Heading, TextFormat
 
-__all__ = ["MAXIMUM", "SMALL", "TARGET", "VERSION", "Format", "Passage", "Split", "context_text", "split"]
+__all__ = ["MAXIMUM", "SMALL", "TARGET", "VERSION", "Passage", "Split", "context_text", "split"]
 
 VERSION = "1"
 """Changes when the same text would be split otherwise; part of every document's fingerprint."""
-
-Format = Literal["markdown", "text"]
 
 # bench/chunk_size.py, hybrid: 400 / 600 / 800 / 1,000 / 1,200 / 1,600 characters find .71 .77 .82 .87 .87 .89 of the
 # reference characters in five chunks at a precision of .097 .072 .058 .049 .042 .032, and .83 .81 .82 .81 .79 .76 in
@@ -72,11 +70,12 @@ class Split:
 def split(
     text: str,
     *,
-    format: Format = "markdown",  # noqa: A002 - the word of the specification
+    format: TextFormat = "markdown",  # noqa: A002 - the word of the specification
     title: str = "",
     fallback_title: str = "",
     start: int = 0,
     markdown_from: int | None = None,
+    headings: Sequence[Heading] = (),
     target: int = TARGET,
     maximum: int = MAXIMUM,
     small: int = SMALL,
@@ -86,21 +85,24 @@ def split(
 ) -> Split:
     """Split text[start:] into passages.
 
-    The title is the one given, else the text's own (its first heading of level 1, or another one with which it begins),
-    else `fallback_title`.
+    Markdown has headings of its own; `headings` are those of other formats. The title is the one given, else the text's
+    own (its first heading of level 1, or another one with which Markdown begins), else `fallback_title`.
 
     No passage exceeds `maximum` characters, `max_bytes` of UTF-8 or `max_tokens`, unless a single character does; nor
     does a heading line exceed `max_tokens`. Spans ascend, don't overlap, and together hold everything but white space.
     """
-    outline = outline_markdown(text, start, markdown_from) if format == "markdown" else outline_text(text, start)
-    title = title or _own_title(outline) or fallback_title
+    if format == "markdown":
+        outline = outline_markdown(text, start, markdown_from)
+    else:
+        outline = outline_text(text, start, headings, kind="lines" if format == "lines" else "prose")
+    title = title or _own_title(outline, begins=format == "markdown") or fallback_title
     bounds = Bounds(target, maximum, max_tokens, max_bytes, count_tokens)
     passages = tuple(_Splitter(outline, title, bounds).passages(small))
     return Split(passages, tuple(heading.title for heading in outline.headings if heading.title), title)
 
 
-def _own_title(outline: Outline) -> str:
-    first = [heading for heading in outline.headings if heading.level == 1 or heading is outline.blocks[0]]
+def _own_title(outline: Outline, *, begins: bool) -> str:
+    first = [each for each in outline.headings if each.level == 1 or (begins and each is outline.blocks[0])]
     return first[0].title if first else ""
 
 

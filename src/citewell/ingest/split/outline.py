@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from citewell.ingest.split.headings import heading_title
+from citewell.model import Heading
 
 Kind = Literal["heading", "prose", "lines", "fence", "table"]
 
@@ -110,13 +111,21 @@ def _paths(headings: Sequence[Block]) -> Iterator[tuple[str, ...]]:
         yield tuple(each.title for each in open_headings if each.title)
 
 
-def outline_text(text: str, start: int = 0) -> Outline:
-    """Plain text: paragraphs between blank lines, no headings."""
-    places = [match.start() for match in _PARAGRAPH.finditer(text, start)]
-    spans = _stretch(places, start, len(text))
-    return Outline(
-        text, _joined_up([Block("prose", place, end, inner=(place, end)) for place, end in spans], text, start)
-    )
+def outline_text(text: str, start: int = 0, headings: Sequence[Heading] = (), *, kind: Kind = "prose") -> Outline:
+    """Text without markup: paragraphs between blank lines, and headings where they are said to be."""
+    by_start = {heading.start: heading for heading in headings if start <= heading.start < len(text)}
+    places = {match.start() for match in _PARAGRAPH.finditer(text, start)}
+    places |= by_start.keys() | {text.find("\n", place) + 1 or len(text) for place in by_start}
+    found = [
+        _headed(by_start[place], end) if place in by_start else Block(kind, place, end, inner=(place, end))
+        for place, end in _stretch(sorted(places), start, len(text))
+    ]
+    return Outline(text, _joined_up(found, text, start))
+
+
+def _headed(heading: Heading, end: int) -> Block:
+    """The line that a heading stands at."""
+    return Block("heading", heading.start, end, level=heading.level, title=heading.title, inner=(end, end))
 
 
 def _stretch(places: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.ingest.frontmatter import FrontMatter, front_matter
-from citewell.ingest.read import markdown_text, read_markdown
+from citewell.adapters.readers.frontmatter import FrontMatter, front_matter
+from citewell.adapters.readers.markdown import markdown_text, read_markdown
 
 
 @pytest.mark.requirement("INGEST-3")

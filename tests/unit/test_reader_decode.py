@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from citewell.adapters.readers import declared
+from citewell.adapters.readers.decode import clean, decode
 from citewell.errors import IngestError
-from citewell.ingest.decode import clean, decode
 
 CHINESE = "数据库连接池耗尽时先扩容再重启网关"
 
@@ -31,6 +32,22 @@ def test_utf_16_is_told_by_its_mark(mark: bytes, encoding: str) -> None:
 
 @pytest.mark.requirement("INGEST-2")
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        CHINESE,
+        "这是一个测试",
+        "網關重啟之前先檢查資料庫",
+        "データベースの接続プール",
+        "데이터베이스 연결 풀이 고갈되면\n",
+    ],
+)
+def test_utf_16_without_a_mark_is_told_by_common_characters(encoding: str, text: str) -> None:
+    assert (decode(text.encode(encoding)).text, decode(text.encode(encoding)).encoding) == (text, encoding)
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_a_mark_is_told_by_its_zero_bytes(encoding: str) -> None:
     assert decode("requests==2.31\r\nnumpy==1.26\r\n".encode(encoding)).text == "requests==2.31\nnumpy==1.26\n"
 
@@ -46,6 +63,25 @@ def test_utf_16_without_a_mark_is_told_by_its_zero_bytes(encoding: str) -> None:
         ("데이터베이스 연결 풀이 고갈되면 먼저 확장하세요", "euc_kr"),
         ("Перед перезапуском шлюза проверьте базу данных и очередь сообщений", "cp1251"),
         ("Après la panne, les serveurs ont été redémarrés à l'aide de la procédure prévue", "cp1252"),
+        ("Größe der Tabelle überschreitet das Maß", "latin-1"),
+        ("Übung macht den Meister", "latin-1"),
+        ("naïve façade – “quoted” text costs 5 €", "cp1252"),
+        ("Сервер не отвечает: ошибка 502", "koi8-r"),
+        ("Сервер не отвечает: ошибка 502", "cp1251"),
+        ("Привет, мир", "koi8-r"),
+        ("Привет, мир", "cp866"),
+        ("Сервер не відповідає, перевірте підключення до бази", "koi8-u"),
+        ("Zażółć gęślą jaźń, proszę sprawdzić połączenie z bazą", "cp1250"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy", "iso8859-2"),
+        ("Ο διακομιστής δεν ανταποκρίνεται, ελέγξτε τη σύνδεση", "iso8859-7"),
+        ("השרת אינו מגיב, בדוק את החיבור למסד הנתונים", "cp1255"),
+        ("الخادم لا يستجيب، تحقق من الاتصال بقاعدة البيانات", "cp1256"),
+        ("เซิร์ฟเวอร์ไม่ตอบสนอง โปรดตรวจสอบการเชื่อมต่อ", "cp874"),
+        ("接続プールが枯渇", "iso2022_jp"),
+        ("你好，世界", "gbk"),
+        ("这是一个测试", "gbk"),
+        ("東京都の人口", "euc_jp"),
+        ("안녕하세요", "euc_kr"),
     ],
 )
 def test_other_encodings_are_told_by_what_they_read_like(text: str, encoding: str) -> None:
@@ -56,9 +92,6 @@ def test_other_encodings_are_told_by_what_they_read_like(text: str, encoding: st
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "a PDF file, not text"),
-        (b"PK\x03\x04rest", "a ZIP archive"),
-        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
         (bytes(range(256)), "it is binary"),
         (b"plain \x01\x02\x03\x04\x05\x06 ascii", "it is binary"),
         (b"\xff\xfe\x00", "begins with the mark ff fe of utf-16-le but is not valid"),
@@ -68,6 +101,31 @@ def test_other_encodings_are_told_by_what_they_read_like(text: str, encoding: st
 def test_what_is_no_text_is_refused_with_the_reason(data: bytes, cause: str) -> None:
     with pytest.raises(IngestError, match=cause):
         decode(data)
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize(
+    ("declaration", "codec"),
+    [
+        (b'<meta charset="gb2312">', "gb18030"),
+        (b"<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=Shift_JIS'>", "cp932"),
+        (b'<?xml version="1.0" encoding="ISO-8859-1"?>', "cp1252"),
+        (b'<meta charset="x-unknown">', None),
+        (b'<meta charset="rot13">', None),
+        (b'<meta charset="utf-7">', None),
+        (b"<p>charset=gb2312", None),
+    ],
+)
+def test_what_markup_declares(declaration: bytes, codec: str | None) -> None:
+    assert declared.of_markup(declaration) == codec
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_a_declaration_counts_after_utf_8_and_only_if_the_bytes_fit() -> None:
+    assert decode(CHINESE.encode(), "gb18030").encoding == "utf-8"
+    assert decode("Größe".encode("latin-1"), "cp1252").text == "Größe"
+    assert decode(CHINESE.encode("gbk"), "utf-16").text == CHINESE
+    assert decode(b"~{VPND~}", "hz").text == "中文"
 
 
 @pytest.mark.requirement("INGEST-2")

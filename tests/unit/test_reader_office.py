@@ -1,0 +1,228 @@
+"""Word, PowerPoint and Excel files become Markdown with their tables whole (INGEST-1)."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from docx.document import Document
+from office_files import Cell, docx_file, pptx_file, with_part, xlsx_file, zip_file
+from openpyxl.worksheet.worksheet import Worksheet
+
+from citewell.adapters.readers import FileReader
+from citewell.adapters.readers.docx import read_docx
+from citewell.adapters.readers.pptx import read_pptx
+from citewell.adapters.readers.xlsx import read_xlsx
+from citewell.errors import IngestError
+from citewell.model import Locator
+
+
+def _report(document: Document) -> None:
+    document.core_properties.title = "Template"
+    document.core_properties.author = "Ada"
+    document.core_properties.created = datetime.datetime(2024, 5, 1, 8, 30)
+    document.add_heading("Pool report", 0)
+    document.add_heading("Causes", 1)
+    document.add_paragraph("Too many clients.")
+    document.add_paragraph("first", style="List Bullet")
+    document.add_paragraph("second", style="List Bullet")
+    document.add_paragraph("then", style="List Number")
+    document.add_heading("Numbers", 2)
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_word_document_keeps_titles_headings_and_lists() -> None:
+    text = read_docx(docx_file(_report), "a.docx")
+    assert text.text == ("# Pool report\n\n# Causes\n\nToo many clients.\n\n- first\n- second\n\n1. then\n\n## Numbers")
+    assert text.title is None  # the text begins with its own
+    assert text.metadata == {"author": "Ada", "date": "2024-05-01T08:30:00Z"}
+    assert text.places == ((0, Locator()),)
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_the_title_in_the_properties_serves_where_the_text_has_none() -> None:
+    def write(document: Document) -> None:
+        document.core_properties.title = "Pool report"
+        document.add_paragraph("Text.")
+
+    assert read_docx(docx_file(write), "a.docx").title == "Pool report"
+
+
+def _merged(document: Document) -> None:
+    table = document.add_table(4, 3)
+    for row in range(4):
+        for column in range(3):
+            table.cell(row, column).text = f"{row}{column}"
+    for first, last in (((0, 0), (0, 1)), ((1, 2), (3, 2))):
+        merged = table.cell(*first).merge(table.cell(*last))
+        merged.text = "all|of it"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_merged_cells_of_a_word_table_say_their_text_in_each_row_and_column() -> None:
+    assert read_docx(docx_file(_merged), "a.docx").text.split("\n") == [
+        "| all\\|of it | all\\|of it | 02 |",
+        "| --- | --- | --- |",
+        "| 10 | 11 | all\\|of it |",
+        "| 20 | 21 | all\\|of it |",
+        "| 30 | 31 | all\\|of it |",
+    ]
+
+
+def _billion_laughs() -> bytes:
+    entities = b'<!ENTITY a "ha">' + b"".join(
+        b'<!ENTITY %c "%s">' % (98 + step, b"&%c;" % (97 + step) * 10) for step in range(12)
+    )
+    return b'<?xml version="1.0"?><!DOCTYPE x [' + entities + b"]><x>&m;</x>"
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.timeout(20)
+def test_entities_that_unfold_without_end_are_refused_or_passed_over() -> None:
+    plain = docx_file(["Text."])
+    with pytest.raises(IngestError, match="Maximum entity amplification factor exceeded"):
+        FileReader().read(with_part(plain, "word/document.xml", _billion_laughs()), "a.docx")
+    assert FileReader().read(with_part(plain, "docProps/core.xml", _billion_laughs()), "a.docx").text == "Text."
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.timeout(20)
+def test_an_archive_that_unpacks_to_far_more_is_refused_before_it_does() -> None:
+    bomb = zip_file({"word/document.xml": b"<x>" + b" " * 80_000_000 + b"</x>"})
+    assert len(bomb) < 100_000
+    for read in (read_docx, read_pptx, read_xlsx):
+        with pytest.raises(IngestError, match=r"it unpacks to 80,000,007 bytes, \d+ times its size"):
+            read(bomb, "a.docx")
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_slides_come_in_order_with_their_numbers_as_pages() -> None:
+    data = pptx_file(
+        [
+            ("Pools", [(0, "Grow them"), (1, "slowly"), (1, "surely"), (0, "# one")], "Say hello."),
+            ("", [], ""),
+            ("Figures", [(0, "Last quarter")], ""),
+        ],
+        table=[["month", "sales"], ["May", "3|4"]],
+    )
+    text = read_pptx(data, "a.pptx")
+    first = "## Pools\n\nGrow them\n\n- slowly\n- surely\n\n\\# one\n\nNotes:\n\nSay hello.\n\n"
+    third = "## Figures\n\nLast quarter\n\n| month | sales |\n| --- | --- |\n| May | 3\\|4 |"
+    assert text.text == first + third
+    assert text.places == ((0, Locator(page=1)), (len(first), Locator(page=3)))
+    assert text.title == "Pools"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_each_sheet_is_a_table_under_its_name() -> None:
+    data = xlsx_file(
+        {
+            "Stock": [
+                ["id", "name", "since", "checked", "price", "ok"],
+                [1, "tea|green", datetime.date(2024, 5, 1), datetime.datetime(2024, 5, 1, 8, 30), 2.5, True],
+                [2, "two\nlines", None, None, 3.0, False],
+            ],
+            "Empty": [],
+            "Rest": [["a", "b"], [0.1 + 0.2, 10**15]],
+        }
+    )
+    text = read_xlsx(data, "a.xlsx")
+    assert text.text.split("\n") == [
+        "## Stock",
+        "",
+        "| id | name | since | checked | price | ok |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| 1 | tea\\|green | 2024-05-01 | 2024-05-01T08:30:00 | 2.5 | TRUE |",
+        "| 2 | two<br>lines |  |  | 3 | FALSE |",
+        "",
+        "## Rest",
+        "",
+        "| a | b |",
+        "| --- | --- |",
+        "| 0.3 | 1e+15 |",
+    ]
+    assert [place.line for _, place in text.places] == [None, 1, 2, 3, None, 1, 2]
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_formula_shows_its_value_or_itself() -> None:
+    data = xlsx_file({"Sums": [["n", "double"], [1, "=A2*2"], [2, "=IF(A3<3,1,2)"]]})
+    assert read_xlsx(data, "a.xlsx").text.endswith("| 1 | =A2*2 |\n| 2 | =IF(A3<3,1,2) |")
+    calculated = b'<row r="2"><c r="A2"><v>1</v></c><c r="B2"><f>A2*2</f><v>2</v></c></row></sheetData>'
+    sheet = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    texts = [b'<c r="%s1" t="inlineStr"><is><t>%s</t></is></c>' % cell for cell in ((b"A", b"n"), (b"B", b"double"))]
+    head = b'<row r="1">' + b"".join(texts) + b"</row>"
+    cached = with_part(data, "xl/worksheets/sheet1.xml", sheet + head + calculated + b"</worksheet>")
+    assert read_xlsx(cached, "a.xlsx").text == "## Sums\n\n| n | double |\n| --- | --- |\n| 1 | 2 |"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_merged_cells_of_a_sheet_repeat_their_value() -> None:
+    def merge(sheet: Worksheet) -> None:
+        sheet.merge_cells("A2:A3")
+        sheet.merge_cells("B1:C1")
+
+    rows: list[list[Cell]] = [["region", "sales", None], ["North", 1, 2], [None, 3, 4]]
+    assert read_xlsx(xlsx_file({"S": rows}, merge), "a.xlsx").text.split("\n")[2:] == [
+        "| region | sales | sales |",
+        "| --- | --- | --- |",
+        "| North | 1 | 2 |",
+        "| North | 3 | 4 |",
+    ]
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_lines_above_a_table_and_tables_beside_blank_rows_are_told_apart() -> None:
+    rows: list[list[Cell]] = [
+        ["Report of May"],
+        [],
+        ["id", "n"],
+        [1, 2],
+        [],
+        [3, 4],
+        [],
+        [None, None, "x", "y"],
+        [None, None, 5, 6],
+    ]
+    assert read_xlsx(xlsx_file({"S": rows}), "a.xlsx").text == (
+        "## S\n\nReport of May\n\n| id | n |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n"
+        "| x | y |\n| --- | --- |\n| 5 | 6 |"
+    )
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.timeout(20)
+def test_two_cells_that_span_billions_are_refused() -> None:
+    def far(sheet: Worksheet) -> None:
+        sheet["XFD1048576"] = 1
+
+    with pytest.raises(IngestError, match="its sheet 'S' spans 1,048,576 rows and 16,384 columns"):
+        read_xlsx(xlsx_file({"S": [["a"]]}, far), "a.xlsx")
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.timeout(20)
+def test_a_merge_over_all_of_a_sheet_fills_no_more_than_its_used_part() -> None:
+    sheet = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">'
+    cell = b'<c r="A1" t="inlineStr"><is><t>title</t></is></c></row></sheetData>'
+    merge = b'<mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells></worksheet>'
+    data = with_part(xlsx_file({"S": [["x"]]}), "xl/worksheets/sheet1.xml", sheet + cell + merge)
+    assert read_xlsx(data, "a.xlsx").text == "## S\n\ntitle"
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.timeout(30)
+def test_a_sheet_of_five_thousand_rows_has_a_place_for_each() -> None:
+    rows: list[list[Cell]] = [["id", "name"]]
+    rows += [[number, f"n{number}"] for number in range(5_000)]
+    text = read_xlsx(xlsx_file({"S": rows}), "a.xlsx")
+    assert text.text.count("\n") == 5_003
+    assert text.places[-1][1] == Locator(line=5_001)
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.parametrize("read", [read_docx, read_pptx, read_xlsx])
+def test_an_archive_whose_parts_are_damaged_is_no_document(read: object) -> None:
+    assert callable(read)
+    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever it is, the registry translates it
+        read(zip_file({"word/document.xml": b"<x/>", "ppt/presentation.xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "a")
