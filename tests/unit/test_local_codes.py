@@ -62,6 +62,27 @@ def test_a_mask_is_held_to_and_filled_up_from_farther_away() -> None:
     assert (np.diff(places) > 0).all()
 
 
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.59, 0.61, 0.9, 0.999])
+@pytest.mark.parametrize("wanted", [20, 500])
+def test_however_many_are_allowed_they_are_the_best_of_those(share: float, wanted: int) -> None:
+    """Few are taken out and compared alone, many are compared among all; the estimates are the same."""
+    vectors, queries = neighbours(64, skewed=False)
+    codes = make_codes(vectors)
+    allowed = np.random.default_rng(6).random(len(vectors)) < share
+    for query in queries[:5]:
+        estimates = codes.estimates(query)
+        least = np.sort(estimates[allowed])[::-1][wanted - 1] if allowed.sum() >= wanted else -np.inf
+        expected = np.flatnonzero(allowed & (estimates >= least))
+        assert codes.nearest(query, wanted, allowed).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_asking_for_more_than_are_allowed_returns_those(share: float) -> None:
+    vectors = random_units(200, 64, seed=1)
+    allowed = np.random.default_rng(6).random(200) < share
+    assert make_codes(vectors).nearest(vectors[3], 199, allowed).tolist() == np.flatnonzero(allowed).tolist()
+
+
 def test_equal_vectors_are_chosen_together_or_not_at_all() -> None:
     vectors = np.repeat(random_units(40, 64, seed=1), 25, axis=0)
     places = make_codes(vectors).nearest(vectors[0], 30, None)
@@ -88,7 +109,7 @@ def test_weights_count_small_coordinates_once_and_large_ones_three_times(dimensi
     weights = np.where(np.abs(query) > 0.98 * np.sqrt(np.square(query).mean()), 3, 1)
     differs = ((vectors - vectors.mean(axis=0)) @ rotation > 0) != (query > 0)
     estimates = (weights.sum() - 2 * (differs * weights).sum(axis=1)) * codes.scales
-    assert codes._estimates(vectors[3]) == pytest.approx(estimates, rel=1e-5)
+    assert codes.estimates(vectors[3]) == pytest.approx(estimates, rel=1e-5)
 
 
 def test_vectors_that_are_all_the_same_have_codes_too() -> None:

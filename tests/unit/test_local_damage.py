@@ -248,6 +248,41 @@ def test_digests_of_a_document_that_lacks_a_row_stay_in_their_places(path: Path)
     store.close()
 
 
+@pytest.mark.requirement("INGEST-5")
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE chunks SET row = 99999 WHERE row = 9", "UPDATE features SET row = 99999 WHERE row = 9"],
+    ids=["chunk", "vector"],
+)
+def test_a_missing_row_shows_in_the_catalogue_though_a_row_of_no_document_makes_up_the_number(
+    path: Path, statement: str
+) -> None:
+    whole = LocalStore.open(path)
+    before = {info.doc_id: info for info in whole.documents()}
+    whole.close()
+    tampered(path, statement)
+    store = LocalStore.open(path)
+    after = {info.doc_id: info for info in store.documents()}
+    assert {name for name, info in after.items() if info != before[name]} == {"4.md"}
+    assert after["4.md"].fingerprint == f"!{before['4.md'].fingerprint}"
+    store.close()
+
+
+@pytest.mark.requirement("API-1")
+def test_chunks_and_documents_have_metadata_of_their_own_whatever_it_looks_like(tmp_path: Path) -> None:
+    """They are parsed together."""
+    odd: list[dict[str, object]] = [{}, {"a": "],[{"}, {"a": [1, {"b": None}]}, {"a": "],[{"}, {"é\n": '"'}]
+    store = LocalStore.open(tmp_path / "odd")
+    for at, metadata in enumerate(odd):
+        put(store, f"{at}.md", ["shared", "shared too"], metadata=metadata)
+    assert [info.metadata for info in store.documents()] == odd
+    with store.snapshot() as view:
+        fetched = view.fetch([key(f"{at}.md", index) for at in (3, 0, 1, 4, 2) for index in (1, 0)])
+    assert [chunk.metadata for chunk in fetched.values()] == [odd[at] for at in (3, 0, 1, 4, 2) for _ in range(2)]
+    assert [chunk.evidence_key for chunk in fetched.values()] == list(fetched)
+    store.close()
+
+
 LEFT = {
     "a chunk": "INSERT INTO chunks VALUES (99999, 7, 0, 'x', '', 0, 1, NULL, NULL, NULL, '', '')",
     "a vector": "INSERT INTO features VALUES (99999, x'', x'', x'')",

@@ -86,6 +86,24 @@ def test_giving_up_rows_on_the_way_never_changes_the_answer() -> None:
             assert scores == pytest.approx(truth[slots], rel=1e-12)
 
 
+@pytest.mark.requirement("LEX-2")
+@given(
+    st.lists(st.booleans(), min_size=1, max_size=30),
+    st.lists(st.integers(1, 29), max_size=3),
+    st.lists(st.integers(-2, 32), max_size=8),
+)
+def test_a_row_that_lives_has_a_slot_and_the_slot_has_that_row(
+    live: list[bool], cuts: list[int], asked: list[int]
+) -> None:
+    rows = [[1] * (at % 4) for at in range(len(live))]
+    view = view_of(rows, live, cuts)
+    slots = view.slots_of(np.array(asked, dtype=np.int64))
+    assert view.rows_of(slots).tolist() == [row for row in asked if 0 <= row < len(live) and live[row]]
+    assert view.lengths_of(slots).tolist() == [len(rows[row]) for row in view.rows_of(slots)]
+    lengths = [len(row) for row, lives in zip(rows, live, strict=True) if lives]
+    assert view.mean_length == (sum(lengths) / len(lengths) if sum(lengths) else 1.0)
+
+
 def test_terms_that_no_live_row_holds_find_nothing() -> None:
     view = view_of([[1, 2], [2]], [False, True], [1])
     for terms in ([], [1], [9], [1, 9]):
@@ -99,7 +117,6 @@ def coded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments, "CODED_FROM", 100)
     monkeypatch.setattr(vectors, "EXACT_UP_TO", 0)
     monkeypatch.setattr(vectors, "_CANDIDATES", 800)
-    monkeypatch.setattr(vectors, "_CANDIDATES_WITHIN", 800)
 
 
 def clustered(count: int) -> np.ndarray:

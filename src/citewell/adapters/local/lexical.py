@@ -33,13 +33,14 @@ B = 0.75
 _ROUNDING = 1e-4
 """Relative; the race is run in float32, the rows that reach its end are scored anew in float64."""
 _SEARCHED_BELOW = 0.1
+_MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A term of the query: its postings per segment, as (first slot, places, counts), and its weight."""
+    """A term of the query, its weight, and its postings per segment: (first slot, lengths of rows, places, counts)."""
 
-    parts: tuple[tuple[int, Int32s, Counts], ...]
+    parts: tuple[tuple[int, Int32s, Int32s, Counts], ...]
     idf: float
     times: int
 
@@ -69,9 +70,11 @@ def best(view: View, terms: Sequence[int], k: int, allowed: Bools | None) -> tup
 
 def _find(view: View, term: int, times: int) -> _Term:
     parts = tuple(
-        (span.start, *postings) for segment, span in view.parts() if (postings := segment.postings.of(term))[0].size
+        (span.start, segment.lengths, *postings)
+        for segment, span in view.parts()
+        if (postings := segment.postings.of(term))[0].size
     )
-    holders = sum(_live(view, start, places) for start, places, _ in parts)
+    holders = sum(_live(view, start, places) for start, _, places, _ in parts)
     idf = math.log(1 + (view.size - holders + 0.5) / (holders + 0.5)) if holders else 0.0
     return _Term(parts, idf, times)
 
@@ -90,6 +93,10 @@ class _Race:
         self._k = k
         self._allowed = allowed
         self._scores = np.zeros(view.live.size, dtype=np.float32)
+        if allowed is not None and np.count_nonzero(allowed) > _MOST * allowed.size:
+            # Where nearly every row may run, the others are put out of it once, not at each of their postings.
+            self._scores[np.flatnonzero(~allowed)] = -np.inf
+            self._allowed = None
         self._open: Int64s | None = None
 
     def run(self, terms: Sequence[_Term]) -> Int64s:
@@ -98,10 +105,10 @@ class _Race:
         for term in terms:
             self._narrow(rest)
             rest -= term.bound
-            for start, places, counts in term.parts:
-                self._add(term, start, places, counts)
+            for start, lengths, places, counts in term.parts:
+                self._add(term, start, lengths, places, counts)
         self._narrow(0.0)
-        return np.flatnonzero(self._scores) if self._open is None else self._open
+        return np.flatnonzero(self._scores > 0) if self._open is None else self._open
 
     def _narrow(self, rest: float) -> None:
         """Give up the rows that can't reach the k-th best score with what the rest of the terms may add."""
@@ -117,7 +124,7 @@ class _Race:
             # No row that has none of the terms so far can come among the best any more.
             self._open = np.flatnonzero(self._scores >= least - rest)
 
-    def _add(self, term: _Term, start: int, places: Int32s, counts: Counts) -> None:
+    def _add(self, term: _Term, start: int, lengths: Int32s, places: Int32s, counts: Counts) -> None:
         if self._open is not None:
             here = self._open[np.searchsorted(self._open, start) :] - start
             if here.size < _SEARCHED_BELOW * places.size:
@@ -126,8 +133,8 @@ class _Race:
             stays = self._allowed[start:][places]
             places, counts = places[stays], counts[stays]
         tf = counts.astype(np.float32)
-        norms = self._view.relative_lengths[start:][places]
-        norms *= np.float32(K1 * B)
+        norms = lengths[places].astype(np.float32)
+        norms *= np.float32(K1 * B / self._view.mean_length)
         norms += np.float32(K1 * (1 - B))
         norms += tf
         tf *= np.float32(term.bound)
@@ -146,10 +153,10 @@ def _meet(wanted: Int64s, places: Int32s, counts: Counts) -> tuple[Int32s, Count
 def _scores(view: View, terms: Sequence[_Term], slots: Int64s) -> Doubles:
     """The formula as it stands, for these rows: the same sums in the same order whatever the race looked like."""
     scores = np.zeros(slots.size)
-    norms = K1 * (1 - B + B * view.lengths[slots] / (view.mean_length or 1.0))
+    norms = K1 * (1 - B + B * view.lengths_of(slots) / view.mean_length)
     for term in terms:
         counts = np.zeros(slots.size)
-        for start, places, held in term.parts:
+        for start, _, places, held in term.parts:
             inside = np.flatnonzero((slots >= start) & (slots - start <= places[-1]))
             sought = (slots[inside] - start).astype(np.int32)
             at = np.searchsorted(places, sought)

@@ -7,6 +7,7 @@
     features    what is searched: the vector (float32), the ids of the terms and how often each occurs
     terms       the dictionary: a term's bytes and its id
     marks       what filters compare with, as digests (see marks.py)
+    ..._by_row  row numbers alone, so that rows can be counted without reading them
     removed     rows that went, with the sequence at which they went, for readers that catch up
 
 A row number is used once, ever. Whatever else a store's directory holds is derived from these tables.
@@ -39,6 +40,8 @@ CREATE TABLE chunks (
     breadcrumb TEXT NOT NULL, span_start INTEGER NOT NULL, span_end INTEGER NOT NULL,
     page INTEGER, line INTEGER, url TEXT, digest TEXT NOT NULL, context_digest TEXT NOT NULL);
 CREATE TABLE features (row INTEGER PRIMARY KEY, vector BLOB NOT NULL, terms BLOB NOT NULL, counts BLOB NOT NULL);
+CREATE INDEX chunks_by_row ON chunks (row);
+CREATE INDEX features_by_row ON features (row);
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term BLOB NOT NULL UNIQUE);
 CREATE TABLE marks (mark BLOB NOT NULL, document INTEGER NOT NULL, PRIMARY KEY (mark, document)) WITHOUT ROWID;
 CREATE INDEX marks_by_document ON marks (document);

@@ -110,7 +110,8 @@ class LocalSnapshot:
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
         """The chunks with these keys, in the order of the keys."""
         with self._reading() as connection:
-            chunks = read_chunks(connection, list(self._rows_of(connection, keys).values()))
+            wanted = self._rows_of(connection, keys)
+            chunks = read_chunks(connection, {row: key for key, row in wanted.items()})
         return {key: chunks[key] for key in dict.fromkeys(keys) if key in chunks}
 
     def prepare(self) -> None:
@@ -164,6 +165,6 @@ class LocalSnapshot:
         with self._reading() as connection:
             names = self._names.of(connection, documents)
         keys = [_key(name, index) for name, index in zip(names, indexes, strict=True)]
-        self._rows.update(zip(keys, view.rows[slots].tolist(), strict=True))
+        self._rows.update(zip(keys, view.rows_of(slots).tolist(), strict=True))
         order = sorted(zip((-scores).tolist(), keys, strict=True))
         return tuple(Scored(key, -score) for score, key in order[:k])

@@ -24,8 +24,7 @@ EXACT_UP_TO = 3_000_000
 """Coordinates (rows x dimensions) up to which every vector in question is scored; beyond, gathering them out of memory
 takes longer than choosing candidates by their codes."""
 _CANDIDATES = 3_000
-_CANDIDATES_WITHIN = 4_000
-"""Chosen by their codes out of all rows, and out of those within a filter."""
+"""Chosen by their codes, out of all rows or of those within a filter: in fewer rows as many find more."""
 _CANDIDATES_PER_HIT = 40
 _LEAST_SHARE = 0.25
 _AT_ONCE = 400_000
@@ -47,7 +46,7 @@ def nearest(view: View, vector: Floats, k: int, allowed: Bools | None) -> tuple[
     exact = total * vector.size <= EXACT_UP_TO
     found = []
     for segment, span in view.parts():
-        enough = 0 if exact else _enough(k, segment.size / view.live.size, filtered=allowed is not None)
+        enough = 0 if exact else _enough(k, segment.size / view.live.size)
         found.append(_of_segment(segment, vector, None if allowed is None else allowed[span], enough))
     slots = np.concatenate([places + start for (places, _), start in zip(found, view.bases[:-1], strict=True)])
     rough = np.concatenate([scores for _, scores in found])
@@ -67,10 +66,9 @@ def similarities(view: View, vector: Floats, slots: Int64s) -> Floats:
     return np.clip(scores, -1.0, 1.0)
 
 
-def _enough(k: int, share: float, *, filtered: bool) -> int:
+def _enough(k: int, share: float) -> int:
     """How many candidates to choose in a segment that holds this share of all rows."""
-    all_together = max(_CANDIDATES_WITHIN if filtered else _CANDIDATES, _CANDIDATES_PER_HIT * k)
-    return int(all_together * max(share, _LEAST_SHARE))
+    return int(max(_CANDIDATES, _CANDIDATES_PER_HIT * k) * max(share, _LEAST_SHARE))
 
 
 def _of_segment(segment: Segment, vector: Floats, allowed: Bools | None, enough: int) -> tuple[Int64s, Floats]:

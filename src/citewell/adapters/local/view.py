@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from citewell.adapters.local.segments import Bools, Int32s, Int64s
 
-    Floats = NDArray[np.float32]
-
 Number = TypeVar("Number", np.int32, np.int64)
 
 
@@ -64,32 +62,42 @@ class View:
         return concatenated([segment.rows for segment in self.segments], np.int64)
 
     @cached_property
-    def lengths(self) -> Int32s:
-        """Int32 [slots], terms in each."""
-        return concatenated([segment.lengths for segment in self.segments], np.int32)
-
-    @cached_property
     def mean_length(self) -> float:
-        """Of the live rows; 0 if there are none."""
-        return float(self.lengths.sum(where=self.live)) / self.size if self.size else 0.0
-
-    @cached_property
-    def relative_lengths(self) -> Floats:
-        """Float32 [slots], the length of each over the mean length."""
-        return (self.lengths / (self.mean_length or 1.0)).astype(np.float32)
+        """Terms in a live row; 1 if there are none."""
+        total = sum(int(segment.lengths.sum()) for segment in self.segments)
+        total -= int(self.lengths_of(np.flatnonzero(~self.live)).sum())
+        return total / self.size if total else 1.0
 
     def parts(self) -> Iterator[tuple[Segment, slice]]:
         """Each segment with its slots."""
         for segment, start, end in zip(self.segments, self.bases[:-1], self.bases[1:], strict=True):
             yield segment, slice(start, end)
 
+    def rows_of(self, slots: Int64s) -> Int64s:
+        """The row in each of these slots."""
+        return self._taken([segment.rows for segment in self.segments], slots)
+
+    def lengths_of(self, slots: Int64s) -> Int64s:
+        """How many terms the row in each of these slots has."""
+        return self._taken([segment.lengths for segment in self.segments], slots)
+
+    def _taken(self, arrays: Sequence[Int64s | Int32s], slots: Int64s) -> Int64s:
+        taken = np.empty(slots.size, dtype=np.int64)
+        for array, (_, span) in zip(arrays, self.parts(), strict=True):
+            here = (slots >= span.start) & (slots < span.stop)
+            taken[here] = array[slots[here] - span.start]
+        return taken
+
     def slots_of(self, rows: Int64s) -> Int64s:
         """The slot of each row that is live here, in the order of the rows; others are left out."""
-        if not self.rows.size:
-            return np.empty(0, dtype=np.int64)
-        slots = np.minimum(np.searchsorted(self.rows, rows), self.rows.size - 1)
-        found: Int64s = slots[(self.rows[slots] == rows) & self.live[slots]]
-        return found
+        slots = np.full(rows.size, -1, dtype=np.int64)
+        # Segment by segment, here and above: the rows of all in one array would have to be made after every write.
+        for segment, span in self.parts():
+            places = np.minimum(np.searchsorted(segment.rows, rows), segment.size - 1)
+            here = segment.rows[places] == rows
+            slots[here] = places[here] + span.start
+        found: Int64s = slots[slots >= 0]
+        return found[self.live[found]]
 
 
 def concatenated(arrays: Sequence[NDArray[Number]], dtype: type[Number]) -> NDArray[Number]:
