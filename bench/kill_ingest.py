@@ -48,7 +48,11 @@ def contents(location: Path, embedder: Embedder | None) -> dict[str, list[str]]:
 
 
 def killed_round(location: Path, data: Path, delay_s: float, *, model: bool) -> bool:
-    """Run an ingestion and kill it after the delay; whether it had come to its end before."""
+    """Run an ingestion and kill it after the delay; whether it had come to its end before.
+
+    Raises:
+        RuntimeError: it had failed before.
+    """
     child = CHILD.format(embedder="None" if model else "HashEmbedder()")
     process = subprocess.Popen(
         [sys.executable, "-c", child, str(location), str(data)], stdout=subprocess.PIPE, text=True
@@ -58,7 +62,8 @@ def killed_round(location: Path, data: Path, delay_s: float, *, model: bool) -> 
     time.sleep(delay_s)
     process.send_signal(signal.SIGKILL)
     rest = process.stdout.read()
-    process.wait()
+    if process.wait() not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"the ingestion ended by itself, with {process.returncode}")
     return "done" in rest
 
 

@@ -170,6 +170,7 @@ def kill_rounds(tmp_path: Path, rounds: int, *, files: int) -> int:
             go(process)
             time.sleep(chance.uniform(0, longest))
             process.send_signal(signal.SIGKILL)
+        assert process.returncode in (0, -signal.SIGKILL), "it failed by itself"
         with opened(location) as knowledge:
             now = whole(knowledge)
             assert knowledge.verify().findings == ()
@@ -192,7 +193,7 @@ def timed(tmp_path: Path, docs: Path, wanted: dict[str, list[str]]) -> float:
     with ingesting(tmp_path / "timed", docs) as process:
         begun = time.perf_counter()
         go(process)
-        process.communicate()
+        assert_ended_well(process)
         return time.perf_counter() - begun
 
 
