@@ -131,7 +131,7 @@ ODD_FILES = (
     failed(
         "noise.txt",
         bytes(range(128, 256)) * 4,
-        "its encoding can't be told: it is not UTF-8, and in no other one does it read like a language. "
+        "its encoding can't be told: it is not UTF-8 (byte 80 on line 1), and reads like a language in no other. "
         "Save it as UTF-8.",
     ),
     failed("controls.txt", b"\x01\x02\x03text" * 20, "it is binary: 60 of its first 140 characters are controls"),
@@ -147,7 +147,7 @@ ODD_FILES = (
     no_text("blank.md", b" \r\n\t\n", "it is empty"),
     no_text("invisible.md", "\u200b\ufeff \u2060".encode(), "there is no text in it"),
     no_text("fields.md", b"---\ntitle: T\n---\n", "there is no text in it"),
-    no_text("empty.docx", docx_file([]), "it is empty"),
+    no_text("empty.docx", docx_file([]), "there is no text in it"),
     no_text("scan.pdf", _SCAN, "its one page holds no text, perhaps images of it; it needs OCR"),
     no_text("locked.pdf", encrypted(_PAGE, "key"), "it is a PDF file protected by a password; save it without one"),
     no_text(

@@ -9,7 +9,7 @@ from docx.document import Document
 from office_files import Cell, docx_file, pptx_file, with_part, xlsx_file, zip_file
 from openpyxl.worksheet.worksheet import Worksheet
 
-from citewell.adapters.readers import FileReader
+from citewell.adapters.readers import FileReader, xlsx
 from citewell.adapters.readers.docx import read_docx
 from citewell.adapters.readers.pptx import read_pptx
 from citewell.adapters.readers.xlsx import read_xlsx
@@ -218,6 +218,36 @@ def test_a_sheet_of_five_thousand_rows_has_a_place_for_each() -> None:
     text = read_xlsx(xlsx_file({"S": rows}), "a.xlsx")
     assert text.text.count("\n") == 5_003
     assert text.places[-1][1] == Locator(line=5_001)
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx"])
+def test_damaged_properties_cost_nothing_but_themselves(name: str) -> None:
+    make = {
+        "a.docx": docx_file(["Text."]),
+        "a.pptx": pptx_file([("Text.", [], "")]),
+        "a.xlsx": xlsx_file({"Text.": [["a"]]}),
+    }
+    text = FileReader().read(with_part(make[name], "docProps/core.xml", b"<broken"), name)
+    assert "Text." in text.text
+    assert text.metadata == {}
+
+
+class PanicException(BaseException):
+    """As Rust code raises it."""
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.parametrize(("raised", "becomes"), [(PanicException, IngestError), (KeyboardInterrupt, KeyboardInterrupt)])
+def test_a_panic_of_the_library_is_a_damaged_workbook_and_ctrl_c_is_none(
+    monkeypatch: pytest.MonkeyPatch, raised: type[BaseException], becomes: type[BaseException]
+) -> None:
+    def fail(*_: object) -> None:
+        raise raised("index out of bounds")
+
+    monkeypatch.setattr(xlsx, "_worksheets", fail)
+    with pytest.raises(becomes, match="index out of bounds"):
+        read_xlsx(xlsx_file({"S": [["a"]]}), "a.xlsx")
 
 
 @pytest.mark.requirement("INGEST-6")

@@ -135,11 +135,21 @@ def _detected(data: bytes) -> Decoded:
     _refuse_binary(data)
     encoding = guess_encoding(data)
     if encoding is None:
+        fault = _first_fault(data)
         raise IngestError(
-            "its encoding can't be told: it is not UTF-8, and in no other one does it read like a language",
+            f"its encoding can't be told: it is not UTF-8 ({fault}), and reads like a language in no other",
             way_out=_WAY_OUT,
         )
     return Decoded(clean(data.decode(encoding)), encoding.replace("_", "-"))
+
+
+def _first_fault(data: bytes) -> str:
+    """Where UTF-8 ends: in a file that is nearly all of it, the place to mend."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"byte {data[error.start]:02x} on line {data.count(10, 0, error.start) + 1}"
+    return "no fault"  # only what is no UTF-8 comes here
 
 
 def _refuse_binary(data: bytes) -> None:

@@ -81,6 +81,8 @@ class FileReader:
         if not kind.reader:
             raise IngestError(f"it is {kind.what}, which can't be read", way_out="Convert it, or leave it out.")
         text = self._read(kind, data, name)
+        if not text.text and not text.remarks:
+            return replace(text, remarks=("there is no text in it",))
         return replace(text, remarks=(kind.remark, *text.remarks)) if kind.remark else text
 
     def _read(self, kind: Kind, data: bytes, name: str) -> Text:

@@ -22,6 +22,9 @@ from citewell.errors import IngestError
 from citewell.model import Text
 
 _MOST_CELLS = 10_000_000
+_PANIC = "PanicException"
+"""What an error that Rust code gives up on becomes in Python; it is no `Exception`, and cannot be imported."""
+
 _WAY_OUT = "Save the sheet as CSV, or split it."
 
 
@@ -46,7 +49,9 @@ def read_xlsx(data: bytes, name: str) -> Text:
                     write_sheet(writer, rows)
     except PasswordError:
         return Text("", "text", remarks=("it is protected by a password; save it without one",))
-    except CalamineError as error:
+    except BaseException as error:
+        if not isinstance(error, CalamineError) and type(error).__name__ != _PANIC:
+            raise
         raise IngestError(f"the workbook is damaged: {error}", way_out="Open it in Excel and save it again.") from None
     title = properties.pop("title", None)
     return Text(writer.text, title=title, metadata=properties, places=tuple(writer.places))
