@@ -309,6 +309,17 @@ def test_rows_of_no_document_are_named_and_deleted_with_repair_from_every_view(p
     store.close()
 
 
+@pytest.mark.requirement("ENGINE-4")
+def test_what_an_open_store_still_searches_of_a_document_that_went_behind_its_back_is_no_hit(path: Path) -> None:
+    store = LocalStore.open(path)
+    with store.snapshot() as view:  # makes the view and asks for no name
+        view.similarities(EMBEDDER.embed_query("shared"), ())
+    tampered(path, "DELETE FROM documents WHERE doc_id = '4.md'")
+    expected = sorted(key(f"{number}.md", at) for number in range(200) for at in range(2) if number not in (0, 4))
+    assert look(store, "shared", k=500).everywhere == sorted([*expected, key("0.md")])
+    store.close()
+
+
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_writing_goes_on_where_another_document_lacks_rows_and_searching_says_so(path: Path) -> None:
     tampered(path, "DELETE FROM features WHERE row = 9")

@@ -43,7 +43,7 @@ class Names:
         self._known: dict[int, str] = {}
 
     def of(self, connection: sqlite3.Connection, documents: Sequence[int]) -> list[str]:
-        """The doc_id of each, in order."""
+        """The doc_id of each, in order; blank for a number that no document has."""
         known = self._known
         unknown = sorted({number for number in documents if number not in known})
         if unknown:
@@ -51,7 +51,7 @@ class Names:
                 known, unknown = {}, sorted(set(documents))
             # Replaced, not changed: another thread may be reading it.
             self._known = known = known | read_names(connection, unknown)
-        return [known[number] for number in documents]
+        return [known.get(number, "") for number in documents]
 
 
 @lru_cache(maxsize=65_536)
@@ -164,6 +164,9 @@ class LocalSnapshot:
         documents, indexes = view.documents[slots].tolist(), view.indexes[slots].tolist()
         with self._reading() as connection:
             names = self._names.of(connection, documents)
+        if "" in names:  # a document went behind the engine's back: what the view still has of it is no hit
+            there = np.array(names, dtype=object) != ""
+            return self._ranked(view, slots[there], scores[there], k)
         keys = [_key(name, index) for name, index in zip(names, indexes, strict=True)]
         self._rows.update(zip(keys, view.rows_of(slots).tolist(), strict=True))
         order = sorted(zip((-scores).tolist(), keys, strict=True))
