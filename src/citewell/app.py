@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from citewell.admission import admit, admit_scope
 from citewell.analysis import ANALYZER_VERSION, analyze
@@ -223,7 +223,7 @@ class Knowledge:
         mode: Mode | None = None,
         retrieve_k: int | None = None,
         return_n: int | None = None,
-        min_similarity: float | None = None,
+        min_similarity: float | Literal["off"] | None = None,
         max_chunks_per_document: int | None = None,
     ) -> LookupResult:
         """Find evidence for a question.
@@ -236,7 +236,7 @@ class Knowledge:
             mode: `dense` or `hybrid`; None = the setting, as for the numbers below.
             retrieve_k: candidates asked of each path.
             return_n: the most blocks returned.
-            min_similarity: in [-1, 1].
+            min_similarity: in [-1, 1]; "off" switches a configured floor off for this call.
             max_chunks_per_document: 0 = no cap.
 
         Raises:
@@ -270,7 +270,7 @@ class Knowledge:
         mode: Mode | None = None,
         retrieve_k: int | None = None,
         return_n: int | None = None,
-        min_similarity: float | None = None,
+        min_similarity: float | Literal["off"] | None = None,
         max_chunks_per_document: int | None = None,
     ) -> LookupResult:
         """`lookup` in a worker thread, for callers with an event loop."""

@@ -44,7 +44,7 @@ class LookupResult(LookupOutcome):
 
     def to_agent(self, budget: Budget | None = None) -> dict[str, object]:
         """What the agent sees: `{status, degraded, query, evidence: [item], omitted, hints}` within the budget."""
-        return project(self, budget or self.budget)
+        return project(self, self.budget if budget is None else budget)
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,3 +239,12 @@ def test_identifiers_are_found_whole_and_in_parts_and_a_query_is_never_syntax(kn
     only = Knowledge(knowledge._store, knowledge.embedder, lexical)
     assert [block.doc_id for block in only.lookup(query).evidence] == ["ids.md"]
     only._search.close()
+
+
+@pytest.mark.requirement("SCORE-5")
+def test_a_configured_floor_can_be_switched_off_for_one_call() -> None:
+    floored = Settings.of({"rag.min-similarity": 1.0, "retrieval.search.mode": "hybrid"})
+    with Knowledge.open("memory:", settings=floored, embedder=HashEmbedder()) as knowledge:
+        fill(knowledge)
+        assert knowledge.lookup("bonus").status == "below_similarity"
+        assert knowledge.lookup("bonus", min_similarity="off").status == "ok"
