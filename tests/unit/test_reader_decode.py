@@ -129,6 +129,13 @@ def test_a_declaration_counts_after_utf_8_and_only_if_the_bytes_fit() -> None:
 
 
 @pytest.mark.requirement("INGEST-2")
+def test_the_encoding_is_told_by_the_lines_that_need_one() -> None:
+    text = "plain English\n" * 20_000 + CHINESE
+    assert decode(text.encode("gbk")).text == text
+    assert decode(text.replace("\n", " ").encode("gbk")).text == text.replace("\n", " ")
+
+
+@pytest.mark.requirement("INGEST-2")
 def test_random_bytes_are_refused() -> None:
     """Trial I114."""
     chance = random.Random(7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from citewell.adapters.readers import sheets
 from citewell.adapters.readers.delimited import read_delimited
 from citewell.adapters.readers.tables import Allowance, Spans, markdown_table
 
@@ -60,6 +61,13 @@ def test_five_thousand_rows_have_a_line_each() -> None:
     text = read_delimited(data.encode(), "a.csv")
     assert text.text.count("\n") == 5_001
     assert text.places[-1][1].line == 5_001
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_beyond_some_rows_every_twentieth_has_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "_EVERY_ROW", 5)
+    places = read_delimited(b"id,name\n" + b"1,tea\n" * 60, "a.csv").places
+    assert [place.line for _, place in places] == [1, 2, 3, 4, 5, 20, 40, 60]
 
 
 @pytest.mark.requirement("INGEST-1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from citewell.adapters.readers import html_writer
 from citewell.adapters.readers.blocks import joined
 from citewell.adapters.readers.html import convert, read_html
 from citewell.errors import IngestError
@@ -219,6 +220,14 @@ def test_elements_nested_too_deep_are_refused_at_once() -> None:
 def test_a_cell_that_claims_to_cover_millions_is_bounded() -> None:
     cell = "<td colspan=1000 rowspan=65534>" + "y" * 500
     assert len(text_of("<table>" + f"<tr>{cell}" * 200 + "</table>")) < 5_000_000
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_page_of_endless_tables_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_writer, "_MOST_CELLS", 3)
+    assert text_of("<table><tr><td>a<td>b<tr><td>c</table>").endswith("| c |  |")
+    with pytest.raises(IngestError, match="its tables hold more than 3 cells"):
+        convert("<table><tr><td>a<td>b<tr><td>c<td>d</table>")
 
 
 @pytest.mark.requirement("INGEST-1")

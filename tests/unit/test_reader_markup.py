@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from citewell.adapters.readers import lines
 from citewell.adapters.readers.asciidoc import read_asciidoc
 from citewell.adapters.readers.rst import read_rst
 from citewell.model import Text
@@ -108,6 +109,15 @@ def test_lines_remember_their_numbers() -> None:
     assert [line_of(text, words) for words in ("# Title", "Careful", "End", "code")] == [1, 6, 8, 10]
     text = read_asciidoc(b"= Title\n:a: b\n\n[NOTE]\n====\nCareful.\n====\n\n----\ncode\n----\n", "a.adoc")
     assert [line_of(text, words) for words in ("# Title", "Careful", "code")] == [1, 6, 10]
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_beyond_some_lines_every_twentieth_has_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "_EVERY_LINE", 3)
+    places = read_rst(b"text\n\n" * 40, "a.rst").places
+    assert [place.line for _, place in places] == [1, 3, 5]
+    places = read_rst(b"text\n\n\n" * 40, "a.rst").places
+    assert [place.line for _, place in places] == [1, 4, 7, 40, 100]
 
 
 ADOC = """= Pool manual

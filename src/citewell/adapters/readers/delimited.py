@@ -10,6 +10,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from citewell.adapters.readers.decode import decode
 from citewell.adapters.readers.sheets import Row, TableWriter
@@ -30,7 +31,7 @@ def read_delimited(data: bytes, name: str) -> Text:
     decoded = decode(data)
     text, skipped, delimiter = _announced(decoded.text)
     delimiter = delimiter or _delimiter(text, name)
-    rows, remark = _read(text, delimiter, skipped)
+    rows, remark = _checked(_Rows(text, delimiter, skipped))
     writer = TableWriter()
     writer.table(rows)
     remarks = (*decoded.remarks, remark) if remark else decoded.remarks
@@ -63,19 +64,38 @@ def _regularity(sample: str, delimiter: str) -> tuple[float, int]:
     return (count / widths.total(), width) if width > 1 else (0.0, 0)
 
 
-def _read(text: str, delimiter: str, skipped: int) -> tuple[list[Row], str]:
-    """The rows, and a remark if the quotes had to be taken as text."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a text, parsed anew each time that they are gone through; `skipped` lines stand above it."""
+
+    text: str
+    delimiter: str
+    skipped: int
+    quoted: bool = True
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._parsed() if self.quoted else self._split()
+
+    def _parsed(self) -> Iterator[Row]:
+        reader = csv.reader(io.StringIO(self.text, newline="\n"), delimiter=self.delimiter, strict=True)
+        line = 1
+        for cells in reader:
+            yield Row(line + self.skipped, cells)
+            line = reader.line_num + 1
+
+    def _split(self) -> Iterator[Row]:
+        for number, line in enumerate(self.text.split("\n"), start=1 + self.skipped):
+            yield Row(number, line.split(self.delimiter))
+
+
+def _checked(rows: _Rows) -> tuple[_Rows, str]:
+    """The rows, and a remark if their quotes have to be taken as text.
+
+    An open quote would swallow the rest of a file, and a field beyond the parser's limit ends it.
+    """
     try:
-        return list(_rows(text, delimiter, skipped)), ""
+        for _ in rows:
+            pass
     except csv.Error as error:
-        # An open quote swallows the rest of a file; a field beyond the module's limit ends it.
-        lines = enumerate(text.split("\n"), start=1 + skipped)
-        return [Row(number, line.split(delimiter)) for number, line in lines], f"quotes kept as text: {error}"
-
-
-def _rows(text: str, delimiter: str, skipped: int) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True)
-    line = 1
-    for cells in reader:
-        yield Row(line + skipped, cells)
-        line = reader.line_num + 1
+        return replace(rows, quoted=False), f"quotes kept as text: {error}"
+    return rows, ""

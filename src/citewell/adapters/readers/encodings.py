@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 
 _SAMPLE = 65_536
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_LEAD = 200
 _EAST_ASIAN = {"GB18030": "gb18030", "Big5": "big5hkscs", "CP932": "cp932", "CP949": "cp949", "EUC-JP": "euc_jp"}
 _ALPHABETS = {
     **{f"Windows-{number}": f"cp{number}" for number in range(1250, 1258)},
@@ -39,11 +41,24 @@ _FEWEST_GOOD_WORDS = 0.85
 
 def guess_encoding(data: bytes) -> str | None:
     """The name of an encoding in which all of `data` decodes and reads sensibly; None if there is none."""
-    for encoding, reads_well in [*_ranked(data[:_SAMPLE]), *_BY_SCRIPT]:
-        text = _try(data, encoding)
-        if text is not None and reads_well(text[:_SAMPLE]):
+    sample = _telling(data)
+    for encoding, reads_well in [*_ranked(sample), *_BY_SCRIPT]:
+        if _try(data, encoding) is not None and reads_well(sample.decode(encoding, "ignore")):
             return encoding
     return None
+
+
+def _telling(data: bytes) -> bytes:
+    """The first lines that hold more than ASCII, or what stands near it: elsewhere all encodings are alike."""
+    parts: list[bytes] = []
+    size = end = 0
+    while size < _SAMPLE and (found := _BEYOND_ASCII.search(data, end)):
+        start = max(data.rfind(b"\n", end, found.start()) + 1, end, found.start() - _LEAD)
+        end = data.find(b"\n", found.end())
+        end = len(data) if end < 0 else end
+        parts.append(data[start : min(end, start + _SAMPLE - size)])
+        size += len(parts[-1])
+    return b"\n".join(parts)
 
 
 def reads_as_wide(sample: bytes, encoding: str) -> bool:

@@ -24,6 +24,7 @@ _BACK = frozenset({"↑", "↩", "↩︎", "⤴"})
 _NO_CARET = frozenset({"st", "nd", "rd", "th", "TM", "®", "SM", "er", "e", "o", "a", "ª", "º"})
 _WEB = ("http://", "https://", "mailto:")
 _LONGEST_ADDRESS = 500
+_MOST_CELLS = 1_000_000
 
 
 class Writer:
@@ -33,7 +34,7 @@ class Writer:
         self.page = Page()
         self.canvas = Canvas()
         self._ends: list[End | None] = []
-        self._skipped = 0
+        self._skipped = self._cells = 0
         self._in_text = 0
         self._lists: list[list[int | None]] = []
         self._tables: list[Table] = []
@@ -305,6 +306,9 @@ class Writer:
         if not self._tables:
             return None
         table = self._tables[-1]
+        self._cells += 1
+        if self._cells > _MOST_CELLS:
+            raise IngestError(f"its tables hold more than {_MOST_CELLS:,} cells", way_out="Save the data as CSV.")
         columns, rows = html_rules.span_of(attributes, "colspan"), html_rules.span_of(attributes, "rowspan")
 
         def finish(inside: list[Block]) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from citewell.model import Locator
 
+_EVERY_LINE = 50_000
+_THEN_EVERY = 20
 _ITEM = re.compile(r" *(?:-|\d{1,9}\.) ")
 
 
@@ -46,7 +48,7 @@ def dedented(lines: Sequence[Line]) -> list[Line]:
 
 
 def written(blocks: Iterable[Sequence[Line]]) -> tuple[str, tuple[tuple[int, Locator], ...]]:
-    """Blocks of lines -> the text, and the place of every line of it.
+    """Blocks of lines -> the text, and the place of every line of it, of every 20th beyond 50,000.
 
     A blank line stands between blocks, but not between items of a list that have none in the file.
     """
@@ -63,7 +65,8 @@ def written(blocks: Iterable[Sequence[Line]]) -> tuple[str, tuple[tuple[int, Loc
             parts.append("\n")
             length += 1
         for line in block:
-            places.append((length, Locator(line=line.number)))
+            if len(places) < _EVERY_LINE or line.number % _THEN_EVERY == 0:
+                places.append((length, Locator(line=line.number)))
             parts.append(f"{line.text}\n")
             length += len(line.text) + 1
         last, after_item = block[-1].number, is_item

@@ -5,6 +5,7 @@ The first row of a table is its header, which the splitter repeats in every chun
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,47 +34,52 @@ class TableWriter:
     """Collects headings, paragraphs and tables, and where each row stands."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._length = 0
-        self._rows = 0
+        self._out = io.StringIO()
+        self._length = self._rows = 0
+        self._heading = ""
         self.places: list[tuple[int, Locator]] = []
 
     @property
     def text(self) -> str:
         """Everything so far."""
-        return "".join(self._parts).rstrip("\n")
+        return self._out.getvalue().rstrip("\n")
 
     def heading(self, title: str) -> None:
-        """A heading of level 2."""
-        self.places.append((self._length, Locator()))
-        self._write(f"{blocks.heading(2, title).text}\n\n")
+        """A heading of level 2; it is left out if nothing follows it."""
+        self._heading = blocks.heading(2, title).text
 
     def paragraph(self, text: str, number: int) -> None:
         """A row that stands on its own."""
         self._place(number)
         self._write(f"{blocks.paragraph(blocks.inline(text)).text}\n\n")
 
-    def table(self, rows: Sequence[Row]) -> None:
-        """Rows, the header first; columns and rows without any text are left out."""
-        cleaned = [Row(row.number, [cell_text(cell) for cell in row.cells]) for row in rows]
-        columns = sorted({index for row in cleaned for index in row.used})
-        if not columns:
-            return
-        for position, row in enumerate(row for row in cleaned if row.used):
-            self._place(row.number)
+    def table(self, rows: Iterable[Row]) -> None:
+        """Rows, the header first; columns and rows without any text are left out. They are gone through twice."""
+        columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell and not cell.isspace()})
+        is_header = bool(columns)
+        for row in rows if columns else ():
             width = len(row.cells)
-            self._write(f"| {' | '.join(row.cells[index] if index < width else '' for index in columns)} |\n")
-            if not position:
-                self._write(f"|{' --- |' * len(columns)}\n")
-        self._write("\n")
+            cells = [cell_text(row.cells[index]) if index < width else "" for index in columns]
+            if any(cells):
+                self._place(row.number)
+                self._write(f"| {' | '.join(cells)} |\n")
+                if is_header:
+                    self._write(f"|{' --- |' * len(columns)}\n")
+                    is_header = False
+        if columns:
+            self._write("\n")
 
     def _place(self, number: int) -> None:
+        if self._heading:
+            self.places.append((self._length, Locator()))
+            heading, self._heading = self._heading, ""
+            self._write(f"{heading}\n\n")
         self._rows += 1
         if self._rows <= _EVERY_ROW or self._rows % _THEN_EVERY == 0:
             self.places.append((self._length, Locator(line=number)))
 
     def _write(self, text: str) -> None:
-        self._parts.append(text)
+        self._out.write(text)
         self._length += len(text)
 
 

@@ -21,7 +21,7 @@ from citewell.adapters.readers.xlsx_scan import Sheet, scan_sheets
 from citewell.errors import IngestError
 from citewell.model import Text
 
-_MOST_CELLS = 10_000_000
+_MOST_CELLS = 5_000_000
 _PANIC = "PanicException"
 """What an error that Rust code gives up on becomes in Python; it is no `Exception`, and cannot be imported."""
 
@@ -43,10 +43,8 @@ def read_xlsx(data: bytes, name: str) -> Text:
     try:
         with CalamineWorkbook.from_filelike(io.BytesIO(data)) as book:
             for sheet in _worksheets(book):
-                rows = list(_rows(sheet, scanned.get(sheet.name, Sheet()), allowance))
-                if any(row.used for row in rows):
-                    writer.heading(clean(sheet.name))
-                    write_sheet(writer, rows)
+                writer.heading(clean(sheet.name))
+                write_sheet(writer, _rows(sheet, scanned.get(sheet.name, Sheet()), allowance))
     except PasswordError:
         return Text("", "text", remarks=("it is protected by a password; save it without one",))
     except BaseException as error:
