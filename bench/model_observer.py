@@ -133,10 +133,9 @@ class Observer:
     def _check_keys(self, world: World, expected: dict[str, Expected]) -> None:
         same("show", {key: self.knowledge.show(key).text for key in expected}, {k: c.text for k, c in expected.items()})
         for doc_id, most in world.known.items():
-            for index in range(most + 1):
-                key = f"{doc_id}#chunk-{index}"
-                if key not in expected:
-                    same(f"show {key}", self.shown(key), None)
+            held = len(world.held[doc_id].page.chunks) if doc_id in world.held else 0
+            for index in {held, max(held, most - 1)}:
+                same(f"show {doc_id}#chunk-{index}", self.shown(f"{doc_id}#chunk-{index}"), None)
 
     def shown(self, key: str) -> str | None:
         """A chunk's text; None if there is none."""
