@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import io
 
 import pytest
 from docx.document import Document
 from office_files import Cell, docx_file, pptx_file, with_part, xlsx_file, zip_file
 from openpyxl.worksheet.worksheet import Worksheet
+from pptx import Presentation
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
 
 from citewell.adapters.readers import FileReader, xlsx
 from citewell.adapters.readers.docx import read_docx
@@ -15,6 +20,10 @@ from citewell.adapters.readers.pptx import read_pptx
 from citewell.adapters.readers.xlsx import read_xlsx
 from citewell.errors import IngestError
 from citewell.model import Locator
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
 def _report(document: Document) -> None:
@@ -111,6 +120,53 @@ def test_slides_come_in_order_with_their_numbers_as_pages() -> None:
     assert text.text == first + third
     assert text.places == ((0, Locator(page=1)), (len(first), Locator(page=3)))
     assert text.title == "Pools"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_footnotes_stand_below_and_comments_nowhere() -> None:
+    notes = (
+        f'<w:footnotes xmlns:w="{W}"><w:footnote w:id="2"><w:p><w:r><w:footnoteRef/></w:r>'
+        "<w:r><w:t>As of May.</w:t></w:r></w:p></w:footnote></w:footnotes>"
+    )
+    comment = '<w:comment w:id="0"><w:p><w:r><w:t>Really?</w:t></w:r></w:p></w:comment>'
+    comments = f'<w:comments xmlns:w="{W}">{comment}</w:comments>'
+    body = (
+        f'<w:document xmlns:w="{W}"><w:body><w:p><w:r><w:t>The price</w:t></w:r>'
+        '<w:r><w:footnoteReference w:id="2"/></w:r><w:r><w:commentReference w:id="0"/></w:r>'
+        "<w:r><w:t> rose.</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p></w:body></w:document>"
+    )
+    relations = "".join(
+        f'<Relationship Id="r{name}" Type="{RELATIONS}/{name}" Target="{name}.xml"/>'
+        for name in ("footnotes", "comments")
+    )
+    data = docx_file(["x"])
+    for name, part in (
+        ("word/document.xml", body),
+        ("word/footnotes.xml", notes),
+        ("word/comments.xml", comments),
+        ("word/_rels/document.xml.rels", f'<Relationships xmlns="{PACKAGE}">{relations}</Relationships>'),
+    ):
+        data = with_part(data, name, part.encode())
+    assert read_docx(data, "a.docx").text == "The price[1] rose.\n\n1. As of May."
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_charts_show_their_figures_and_groups_what_they_hold() -> None:
+    presentation = Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    figures = CategoryChartData()
+    figures.categories = ["May", "June"]
+    figures.add_series("sales", (1.5, None))
+    figures.add_series("cost", (2, 3))
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(3), Inches(2), figures)
+    group = slide.shapes.add_group_shape()
+    group.shapes.add_textbox(0, 0, Inches(1), Inches(1)).text_frame.text = "within\vthe group"
+    out = io.BytesIO()
+    presentation.save(out)
+    assert read_pptx(out.getvalue(), "a.pptx").text == (
+        "## Slide 1\n\n|  | sales | cost |\n| --- | --- | --- |\n| May | 1.5 | 2 |\n| June |  | 3 |\n\n"
+        "within\nthe group"
+    )
 
 
 @pytest.mark.requirement("INGEST-1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -135,6 +136,18 @@ def test_whatever_a_library_throws_becomes_an_ingest_error(reader: FileReader) -
     data = zip_file({"word/document.xml": b"<not-word/>", "[Content_Types].xml": b"<x"})
     with pytest.raises(IngestError, match="it can't be read as a Word document: "):
         reader.read(data, "a.docx")
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_no_library_loads_before_its_first_file() -> None:
+    program = (
+        "import sys\nfrom citewell.adapters.readers import FileReader\nreader = FileReader()\n"
+        "for name in ('a.md', 'a.txt', 'a.csv', 'a.rst', 'a.adoc', 'a.json', 'a.py', 'a.eml'):\n"
+        "    reader.read(b'From: a@b\\n\\nwords', name)\n"
+        "print({'lxml', 'chardet', 'pypdfium2', 'mammoth', 'pptx', 'python_calamine'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 class Shouting:

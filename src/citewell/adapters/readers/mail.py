@@ -13,7 +13,6 @@ from email.message import Message
 from citewell.adapters.readers import declared
 from citewell.adapters.readers.blocks import joined, literal
 from citewell.adapters.readers.decode import decode
-from citewell.adapters.readers.html import convert
 from citewell.adapters.readers.mail_headers import date_of, decoded_as, header, readable
 from citewell.errors import IngestError
 from citewell.model import Locator, Text
@@ -96,6 +95,8 @@ def _body(part: Message) -> str:
     data = payload if isinstance(payload, bytes) else b""
     charset = part.get_content_charset()
     if part.get_content_type() == "text/html":
+        from citewell.adapters.readers.html import convert  # noqa: PLC0415 - only pages need the extra
+
         codec = declared.codec(charset) if charset else declared.of_markup(data)
         return joined(convert(decode(data, codec).text).blocks) if data.strip() else ""
     text = decoded_as(data, charset).strip("\n").rstrip()

@@ -6,6 +6,7 @@ installed becomes one that says how to get it. Knows which readers there are, no
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -43,6 +44,7 @@ _READERS: Mapping[str, str] = {
 TEXTS: Mapping[str, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
 """For texts that a caller hands over instead of a file."""
 
+_VISIBLE = re.compile(rb"[^\x00\s]")
 _INSTALL = 'pip install "citewell[docs]"'
 _WAY_OUT = "Open it in its own program and save it again, or convert it."
 
@@ -73,7 +75,7 @@ class FileReader:
         Raises:
             IngestError: it can't be read, and why.
         """
-        if not data.strip(b"\x00 \t\r\n"):
+        if not _VISIBLE.search(data):
             return Text("", "text", remarks=("it is empty",))
         kind = kind_of(data, name)
         if kind.locked:
