@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+from typing import Any
 
 import pytest
 from docx.document import Document
@@ -154,7 +155,7 @@ def test_footnotes_stand_below_and_comments_nowhere() -> None:
 def test_charts_show_their_figures_and_groups_what_they_hold() -> None:
     presentation = Presentation()
     slide = presentation.slides.add_slide(presentation.slide_layouts[6])
-    figures = CategoryChartData()
+    figures: Any = CategoryChartData()  # type: ignore[no-untyped-call]
     figures.categories = ["May", "June"]
     figures.add_series("sales", (1.5, None))
     figures.add_series("cost", (2, 3))
