@@ -6,14 +6,14 @@ It groups what comes at once and decides nothing about it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
 from citewell.errors import IngestError, InvalidRequest
 
-Changes = set[tuple[object, str]]
+Changes = Set[tuple[object, str]]
 Identities = tuple[tuple[int, int] | None, ...]
 
 _QUIET_MS, _LONGEST_MS, _LOOK_MS = 100, 1_600, 250
@@ -58,7 +58,7 @@ def _begin(paths: Sequence[Path], stop: threading.Event) -> Iterator[Changes]:
             way_out='Run `pip install "citewell[watch]"`.',
         ) from error
     places, deep = _places(paths)
-    changes: Iterator[Changes] = watch(
+    changes = watch(
         *places,
         watch_filter=None,
         debounce=_LONGEST_MS,
