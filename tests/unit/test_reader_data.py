@@ -40,6 +40,7 @@ def test_each_line_of_json_begins_with_its_path() -> None:
         '["a.b"].c: null',
     ]
     assert (text.title, headings(text)) == ("Pools", [(2, "servers"), (2, "a.b")])
+    assert lines_of_headings(text) == ["servers[0].host: a", '["a.b"].c: null']
 
 
 @pytest.mark.requirement("INGEST-1")
@@ -158,15 +159,20 @@ def test_a_notebook_shows_text_code_and_what_was_printed() -> None:
         {"output_type": "execute_result", "data": {"text/plain": ["42"]}},
         {"output_type": "error", "ename": "KeyError", "evalue": "'x'", "traceback": ["\x1b[0;31m..."]},
     ]
+    outputs += [
+        {"output_type": "stream", "text": " \n"},
+        {"output_type": "display_data", "data": {"text/markdown": " "}},
+    ]
+    outputs.append({"output_type": "display_data", "data": {"text/markdown": "**bold**"}})
     cells = (
         {"cell_type": "markdown", "source": ["# Pools\n", "see ![plot](data:image/png;base64,AAAA)"]},
-        {"cell_type": "code", "source": "print(1)\n", "outputs": outputs},
+        {"cell_type": "code", "source": "print(1)  \n", "outputs": outputs},
         {"cell_type": "code", "source": "", "outputs": []},
     )
     text = read_notebook(_notebook(*cells, language_info={"name": "python"}), "a.ipynb")
     assert text.text == (
         "# Pools\nsee plot\n\n```python\nprint(1)\n```\n\n"
-        "```\nred\n100%\n```\n\n```\n42\n```\n\n```\nKeyError: 'x'\n```"
+        "```\nred\n100%\n```\n\n```\n42\n```\n\n```\nKeyError: 'x'\n```\n\n**bold**"
     )
     assert text.metadata == {"language": "python"}
 

@@ -126,6 +126,7 @@ def test_a_declaration_counts_after_utf_8_and_only_if_the_bytes_fit() -> None:
     assert decode("Größe".encode("latin-1"), "cp1252").text == "Größe"
     assert decode(CHINESE.encode("gbk"), "utf-16").text == CHINESE
     assert decode(b"~{VPND~}", "hz").text == "中文"
+    assert decode("設定".encode("shift_jis_2004"), "shift_jis_2004").encoding == "shift-jis-2004"
 
 
 @pytest.mark.requirement("INGEST-2")
@@ -133,6 +134,12 @@ def test_the_encoding_is_told_by_the_lines_that_need_one() -> None:
     text = "plain English\n" * 20_000 + CHINESE
     assert decode(text.encode("gbk")).text == text
     assert decode(text.replace("\n", " ").encode("gbk")).text == text.replace("\n", " ")
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_the_line_of_the_first_fault_is_told() -> None:
+    with pytest.raises(IngestError, match=r"it is not UTF-8 \(byte 80 on line 3\)"):
+        decode("café\nthé\n".encode() + bytes(range(0x80, 0xC0)))
 
 
 @pytest.mark.requirement("INGEST-2")

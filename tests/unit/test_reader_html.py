@@ -16,7 +16,7 @@ def text_of(markup: str) -> str:
 
 
 PAGE = """<!doctype html><html lang="en"><head><title>Pools | Shop docs</title>
-<meta name="description" content="All about pools"><meta property="article:published_time" content="2024-05-01">
+<meta name="Description" content="All about pools"><meta property="article:published_time" content="2024-05-01">
 <link rel="canonical" href="https://docs.shop.example/pools">
 <script>var nav = "menu"</script><style>p { color: red }</style></head>
 <body><header><a href="/">Shop docs</a></header><nav><ul><li>Home</li></ul></nav>

@@ -56,6 +56,20 @@ def test_of_two_forms_the_plain_one_is_taken_unless_it_is_a_remnant() -> None:
 
 
 @pytest.mark.requirement("INGEST-1")
+def test_of_forms_that_are_neither_plain_nor_html_the_last_is_named() -> None:
+    mail = EmailMessage()
+    mail["Subject"] = "Pools"
+    mail.set_content(b"BEGIN:VCALENDAR", maintype="application", subtype="ics")
+    mail.make_alternative()
+    assert read_mail(bytes(mail), "a.eml").text == "Subject: Pools\n\nAttachments: (application/ics)"
+    page = EmailMessage()
+    page["Subject"] = "Pools"
+    page.set_content("<p>The pool is empty.", subtype="html")
+    page.make_alternative()
+    assert read_mail(bytes(page), "a.eml").text == "Subject: Pools\n\nThe pool is empty."
+
+
+@pytest.mark.requirement("INGEST-1")
 def test_a_plain_body_is_no_markup_and_quotations_stay() -> None:
     text = read_mail(bytes(message("# no heading\n> quoted\n    indented\n")), "a.eml")
     assert text.text == HEAD + "\\# no heading\n> quoted\nindented"

@@ -52,6 +52,8 @@ def test_sections_take_their_level_from_the_order_of_their_adornments() -> None:
         (">>> 1 + 1\n2\n", "```python\n>>> 1 + 1\n2\n```"),
         (".. [1] A note.\n", "[1] A note."),
         ("# no heading\n", "\\# no heading"),
+        ("One\n===\ntext\n\n----\n\nmore\n", "# One\n\ntext\n\nmore"),
+        ("===\nOne\n===\ntext\n", "# One\n\ntext"),
     ],
 )  # fmt: skip
 def test_blocks_of_restructured_text(source: str, expected: str) -> None:
@@ -185,6 +187,8 @@ def test_a_page_of_asciidoc() -> None:
         ("https://e.org[Docs]", "[Docs](https://e.org)"),
         ("link:other.html[Docs]", "Docs"),
         ("xref:pools.adoc#grow[growing]", "growing"),
+        ("https://e.org[https://e.org]", "https://e.org"),
+        ("https://e.org[]", "https://e.org"),
         ("<<grow,growing>>", "growing"),
         ("<<grow>>", "grow"),
         ("*bold* and _it_", "**bold** and _it_"),
@@ -194,10 +198,21 @@ def test_a_page_of_asciidoc() -> None:
         ("note footnote:[aside]", "note  (aside)"),
         ("press kbd:[Ctrl]", "press Ctrl"),
         ("2 * 3 * 4", "2 * 3 * 4"),
+        ("two lines\nstd:: vector", "two lines\nstd:: vector"),
+        ('[source,"bash"]\n----\nls\n----', "```bash\nls\n```"),
     ],
 )
 def test_inline_markup_of_asciidoc(source: str, expected: str) -> None:
     assert adoc(source) == expected
+
+
+@pytest.mark.requirement("INGEST-3")
+def test_front_matter_before_asciidoc_is_metadata_or_reported() -> None:
+    text = read_asciidoc(b"---\ntitle: T\ncategory: ops\n---\n= Other\n\ntext\n", "a.adoc")
+    assert (text.text, text.title, text.category, text.remarks) == ("# Other\n\ntext", "T", "ops", ())
+    assert line_of(text, "text") == 7
+    broken = read_asciidoc(b"---\ntitle: [\n---\ntext\n", "a.adoc")
+    assert broken.remarks[0].startswith("front matter kept as text: ")
 
 
 @pytest.mark.requirement("INGEST-1")

@@ -150,5 +150,11 @@ def test_chinese_lines_are_joined_without_a_space() -> None:
 
 
 @pytest.mark.requirement("INGEST-1")
+def test_a_latin_word_beside_chinese_keeps_its_space() -> None:
+    lines = [Line("数据库连接池 pool", 0, 80, 100, 110, 10), Line("时先扩容再重启", 0, 70, 112, 122, 10)]
+    assert page_of(lines, 800).body == "数据库连接池 pool 时先扩容再重启"
+
+
+@pytest.mark.requirement("INGEST-1")
 def test_lines_whose_place_is_unknown_stay_lines() -> None:
     assert page_of([Line("first"), Line("second"), Line("third"), Line("fourth")], 800).body == "second\nthird"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,7 @@ def test_it_satisfies_the_port(reader: FileReader) -> None:
         ("a.rst", "rst"),
         ("a.adoc", "asciidoc"), ("a.json", "json"), ("a.jsonl", "jsonl"), ("a.yml", "yaml"), ("a.ipynb", "notebook"),
         ("a.eml", "mail"), ("a.csv", "delimited"), ("a.py", "code"), ("Makefile", "code"), ("dir/Dockerfile", "code"),
+        ("dir\\Makefile", "code"),
     ],
 )  # fmt: skip
 def test_text_is_read_by_its_name(name: str, kind: str) -> None:
@@ -176,6 +178,27 @@ def test_an_extra_is_asked_first_for_what_it_takes() -> None:
 def test_texts_that_a_caller_hands_over_are_cleaned() -> None:
     assert TEXTS["text"]("a\r\nb\x00\ud800").text == "a\nb\ufffd"
     assert TEXTS["markdown"]("---\ntitle: T\n---\r\nbody").title == "T"
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize(
+    ("name", "data", "text", "title"),
+    [
+        (
+            "a.html",
+            b"<title>a&#13;&#xD800;</title><p>b&#13;c</p><pre>d&#13;&#10;e</pre>",
+            "b c\n\n```\nd\ne\n```",
+            "a\ufffd",
+        ),
+        ("a.json", b'{"title": "a\\u0000\\rb", "k\\ud800": {"c": "\\r\\u0000"}}', "title: a\nb\n\nk\ufffd.c:", "a b"),
+        ("a.ipynb", b'{"cells": [{"cell_type": "markdown", "source": "a\\u0000\\rb"}]}', "a\nb", None),
+        ("a.md", b'---\ntitle: "a\\0\\rb"\n---\nc\n', '---\ntitle: "a\\0\\rb"\n---\nc\n', "a b"),
+    ],
+)
+def test_escapes_bring_no_unclean_character_in(name: str, data: bytes, text: str, title: str | None) -> None:
+    read = FileReader().read(data, name)
+    assert (read.text.rstrip(" ") if name == "a.json" else read.text, read.title) == (text, title)
+    assert not re.search(r"[\r\x00\ud800-\udfff]", repr((read.metadata, [each.title for each in read.headings])))
 
 
 @pytest.mark.requirement("INGEST-1")

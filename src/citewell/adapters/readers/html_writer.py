@@ -95,6 +95,8 @@ class Writer:
         """Text, in pieces of any size."""
         if self._skipped:
             return
+        if "\r" in text:  # written as a reference, before or instead of a line feed
+            text = text.replace("\r", "" if self._caught is not None else " ")
         if self._caught is not None:
             self._caught.append(text)
         else:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from citewell.adapters.readers.decode import clean, decode
-from citewell.adapters.readers.paths import Members, path_lines
+from citewell.adapters.readers.paths import Members, on_one_line, path_lines
 from citewell.errors import IngestError
 from citewell.model import Heading, Locator, Text
 
@@ -61,10 +61,10 @@ def value_text(value: object, remarks: tuple[str, ...] = ()) -> Text:
     writer = _Writer()
     headings: list[Heading] = []
     for title, lines in parts:
-        start = writer.length
+        writer.write([""] if title else [])
+        if title:
+            headings.append(Heading(writer.length, 2, title))
         writer.write(lines)
-        if title and writer.length > start:
-            headings.append(Heading(start, 2, title))
     kept = tuple(headings) if len(headings) <= _MOST_HEADINGS else ()
     return Text(writer.text, "lines", title=_title(value), remarks=remarks, places=((0, Locator()),), headings=kept)
 
@@ -75,8 +75,8 @@ def _top_parts(value: object) -> Iterator[tuple[str, Iterator[str]]]:
         yield "", path_lines(value)
         return
     for name, part in value:
-        opens = isinstance(part, list) and bool(part)
-        yield " ".join(name.split())[:_LONGEST_TITLE] if opens else "", path_lines(Members([(name, part)]))
+        title = "" if on_one_line(part) is not None else " ".join(name.split())[:_LONGEST_TITLE]
+        yield title, path_lines(Members([(name, part)]))
 
 
 def _title(value: object) -> str | None:

@@ -23,7 +23,7 @@ def path_lines(value: object, path: str = "") -> Iterator[str]:
     waiting: list[tuple[str, object]] = [(path, value)]
     while waiting:
         path, value = waiting.pop()
-        short = _on_one_line(value)
+        short = on_one_line(value)
         if short is not None:
             yield f"{path}: {short}" if path else short
             continue
@@ -54,7 +54,7 @@ def _shortened(path: str) -> str:
     return path if len(path) <= _LONGEST_PATH else f"…{path[1 - _LONGEST_PATH :]}"
 
 
-def _on_one_line(value: object) -> str | None:
+def on_one_line(value: object) -> str | None:
     """A value without members: a text, a number, a list of such; None for what has to be taken apart."""
     if isinstance(value, Members | Mapping):
         return None if value else "{}"

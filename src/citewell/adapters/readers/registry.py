@@ -15,6 +15,7 @@ from importlib import import_module
 from citewell.adapters.readers.kinds import Kind, is_known, kind_of
 from citewell.adapters.readers.markdown import markdown_text
 from citewell.adapters.readers.plain import plain_text
+from citewell.adapters.readers.tidy import tidied
 from citewell.errors import CitewellError, IngestError
 from citewell.model import Text
 from citewell.ports import Reader
@@ -41,7 +42,10 @@ _READERS: Mapping[str, str] = {
     "xlsx": "xlsx:read_xlsx",
     "yaml": "yaml:read_yaml",
 }
-TEXTS: Mapping[str, Callable[[str], Text]] = {"markdown": markdown_text, "text": plain_text}
+TEXTS: Mapping[str, Callable[[str], Text]] = {
+    "markdown": lambda text: tidied(markdown_text(text)),
+    "text": plain_text,
+}
 """For texts that a caller hands over instead of a file."""
 
 _VISIBLE = re.compile(rb"[^\x00\s]")
@@ -82,7 +86,7 @@ class FileReader:
             return Text("", "text", remarks=(f"it is {kind.what} protected by a password; save it without one",))
         if not kind.reader:
             raise IngestError(f"it is {kind.what}, which can't be read", way_out="Convert it, or leave it out.")
-        text = self._read(kind, data, name)
+        text = tidied(self._read(kind, data, name))
         if not text.text and not text.remarks:
             return replace(text, remarks=("there is no text in it",))
         return replace(text, remarks=(kind.remark, *text.remarks)) if kind.remark else text
