@@ -14,7 +14,7 @@ import pytest
 
 from citewell.adapters.local import LocalStore
 from citewell.errors import StoreCorrupt, StoreError, StoreUnreachable
-from citewell.model import Filters, Scored, VerifyReport
+from citewell.model import Filters, Scored
 from citewell.testing.samples import change, terms_of
 from citewell.testing.store_base import EMBEDDER, key, look, put, size_of, write
 
@@ -407,7 +407,8 @@ GARBLED = {
     "a figure gone": ("DELETE FROM meta WHERE name = 'dimensions'", ""),
     "a figure garbled": ("UPDATE meta SET value = 'x' WHERE name = 'dimensions'", ""),
     "the binding": ("UPDATE meta SET value = '{}' WHERE name = 'binding'", ""),
-    "where a document lies": ("UPDATE documents SET first_row = 'x' WHERE doc_id = '4.md'", ""),
+    "where a document lies": ("UPDATE documents SET first_row = 'x' WHERE doc_id = '4.md'", key("4.md")),
+    "a text": ("UPDATE chunks SET text = CAST(x'ff' AS TEXT) WHERE row = 9", ""),
 }
 
 
@@ -435,16 +436,15 @@ def test_values_without_a_meaning_are_named_by_verify_and_never_a_raw_error(
         lambda: put(store, "4.md", ["shared anew"]),
         lambda: put(store, "new.md", ["shared new"]),
     ]
-    refused = 0
-    for ask in [store.verify, *asked]:
+    if named:
+        assert named in {found.evidence_key for found in store.verify().findings}
+    refusals: list[StoreError] = []
+    for ask in asked:
         try:
-            report = ask()
-        except StoreError:
-            refused += 1
-        else:
-            if isinstance(report, VerifyReport):
-                refused += any(named in (found.evidence_key, "") for found in report.findings)
-    assert refused
+            ask()
+        except StoreError as refusal:
+            refusals.append(refusal)
+    assert {type(refusal) for refusal in refusals} == {StoreCorrupt}
     store.close()
 
 
@@ -519,6 +519,36 @@ def test_a_lookup_that_has_its_answer_does_not_fail_when_the_index_can_not_be_ke
     assert answers(store) == expected
     assert len(list(path.glob("index/*.seg"))) == 1
     assert not any(name == "note" for name, _ in store.status().details)
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_lookup_leaves_the_keeping_to_whoever_writes_at_the_moment(
+    path: Path, expected: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewell.adapters.local.loading.OPEN_UP_TO", 100)
+    shutil.rmtree(path / "index")
+    store, other = LocalStore.open(path), LocalStore.open(path)
+    with other._core().writing():
+        assert answers(store) == expected
+        assert not (path / "index").exists()
+    assert answers(store) == expected
+    assert list(path.glob("index/*.seg"))
+    store.close()
+    other.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_vectors_whose_bytes_add_up_but_lie_in_the_wrong_rows_are_damage(path: Path) -> None:
+    tampered(
+        path,
+        "UPDATE features SET vector = CASE row WHEN 9 THEN substr(vector, 1, 128) ELSE zeroblob(384) END"
+        " WHERE row IN (9, 10)",
+    )
+    shutil.rmtree(path / "index")
+    store = LocalStore.open(path)
+    with pytest.raises(StoreCorrupt, match="64 dimensions"):
+        answers(store)
     store.close()
 
 

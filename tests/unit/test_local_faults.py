@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.local.faults import translated
+from citewell.adapters.local.faults import decoded, translated
 from citewell.errors import (
     CitewellError,
     InvalidRequest,
@@ -87,3 +87,24 @@ def test_errors_that_are_translated_already_and_errors_of_others_pass_through() 
         with pytest.raises(type(error)) as raised, translated(FILE):
             raise error
         assert raised.value is error
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("error", [ValueError("odd"), TypeError("odd"), KeyError("odd"), IndexError("odd")])
+def test_what_the_tables_hold_without_a_meaning_is_damage_that_says_what_it_is(error: Exception) -> None:
+    said = f"a vector that can't be read: {type(error).__name__}"
+    with pytest.raises(StoreCorrupt, match=said) as refusal, decoded("a vector"):
+        raise error
+    assert refusal.value.__cause__ is error
+    assert "verify" in refusal.value.way_out
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(
+    "error",
+    [InvalidRequest("asked"), UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates"), sqlite3.DatabaseError("x")],
+)
+def test_what_is_no_damage_of_a_value_passes_through_the_taking_apart(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, decoded("a vector"):
+        raise error
+    assert raised.value is error

@@ -7,19 +7,18 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from citewell.adapters.local import LocalStore
-from citewell.errors import StoreLocked, StoreUnreachable
+from citewell.errors import StoreCorrupt, StoreLocked, StoreUnreachable
 from citewell.testing.store_base import key, look, put
 
-pytestmark = [
-    pytest.mark.skipif(os.getuid() != 0, reason="only root can become a user without permissions"),
-    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become a user without permissions")
 NOBODY = 65534
 
 
@@ -110,6 +109,7 @@ def versions(path: Path, *, patience_s: float = 30.0) -> Callable[[], Callable[[
     return opened
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_a_reader_without_permission_sees_every_write_of_writers_that_come_and_go(place: Path) -> None:
     written(place, 1)
@@ -120,6 +120,7 @@ def test_a_reader_without_permission_sees_every_write_of_writers_that_come_and_g
             assert look_again() == f"{version} {version % 3 + 1}"
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_a_reader_without_permission_sees_every_write_of_a_writer_that_stays(place: Path) -> None:
     written(place, 1)
@@ -141,6 +142,7 @@ def without_log_files(path: Path) -> None:
         (path / name).unlink(missing_ok=True)
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_without_the_log_files_a_reader_notices_what_was_written_and_opens_again(place: Path) -> None:
     written(place, 1)
@@ -155,6 +157,7 @@ def test_without_the_log_files_a_reader_notices_what_was_written_and_opens_again
         assert look_again() == "6 1"
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_a_write_under_a_reader_that_shares_no_lock_is_said_and_the_next_look_is_good(place: Path) -> None:
     written(place, 1)
@@ -194,6 +197,7 @@ def test_a_write_under_a_reader_that_shares_no_lock_is_said_and_the_next_look_is
         os.close(end)
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4")
 def test_commits_in_a_log_that_can_not_be_shared_are_an_error_not_left_out(place: Path) -> None:
     written(place, 1)
@@ -211,6 +215,7 @@ def test_commits_in_a_log_that_can_not_be_shared_are_an_error_not_left_out(place
         assert look_again().startswith(StoreUnreachable.__name__)
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4")
 def test_the_log_files_have_the_databases_permissions_and_owner(place: Path) -> None:
     written(place, 1)
@@ -247,6 +252,7 @@ def test_a_store_that_was_replaced_by_another_is_noticed_and_opened_anew(place: 
     store.close()
 
 
+@as_root
 @pytest.mark.requirement("ENGINE-4")
 def test_a_database_that_is_locked_for_long_is_an_error_not_read_beside_the_lock(
     place: Path, monkeypatch: pytest.MonkeyPatch
@@ -264,3 +270,123 @@ def test_a_database_that_is_locked_for_long_is_an_error_not_read_beside_the_lock
     assert said.startswith((StoreLocked.__name__, StoreUnreachable.__name__))
     other.execute("ROLLBACK")
     other.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_a_replacement_at_any_moment_is_an_error_to_try_again_after_and_never_a_mixture(place: Path) -> None:
+    written(place, 1)
+    written(place.with_name("other"), 2)
+    store = LocalStore.open(place)
+    core = store._core()
+    put(store, "b.md", ["shared"])
+    with core.reading() as first:
+        place.rename(place.with_name("old"))
+        place.with_name("other").rename(place)
+        with pytest.raises(StoreLocked, match="again"), core.reading():
+            pytest.fail("a second reader must not begin on another file than the first")
+        assert first.execute("SELECT count(*) FROM documents").fetchone() == (2,)
+    with pytest.raises(StoreLocked, match="again"), core.writing():
+        pytest.fail("what is written to a file that has lost its name would be lost with it")
+    put(store, "c.md", ["shared"])
+    assert [info.doc_id for info in store.documents()] == ["a.md", "c.md"]
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_store_opened_by_a_relative_path_and_replaced_is_found_where_it_was(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(place, 1)
+    written(place.with_name("other"), 2)
+    monkeypatch.chdir(place.parent)
+    store = LocalStore.open(place.name)
+    assert store.status().chunks == 1
+    place.rename(place.with_name("old"))
+    place.with_name("other").rename(place)
+    monkeypatch.chdir("/")
+    with store.snapshot() as view:
+        assert view.fetch([key("a.md")])[key("a.md")].text.endswith("version2")
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_damage_seen_in_a_file_that_is_being_written_is_no_damage(place: Path) -> None:
+    written(place, 1)
+    store = LocalStore.open(place)
+    connections = store._core().connections
+    with store._core().reading():
+        pass
+    assert connections._edition is not None
+    connections._edition = replace(connections._edition, content=(1, 2, 3))
+    for seen in (StoreCorrupt("torn"), sqlite3.DatabaseError("torn")):
+        with pytest.raises(StoreLocked, match="again"), store._own.reading():
+            raise seen
+    store.close()
+
+
+@as_root
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_a_reader_waits_a_moment_for_the_log_files_of_a_writer_that_has_just_closed(place: Path) -> None:
+    written(place, 1)
+    without_log_files(place)
+    lacking, tell = os.pipe()
+    made, finish = os.pipe()
+
+    def opened() -> Callable[[], str]:
+        def pause(_: float) -> None:
+            os.write(tell, b"!")
+            os.read(made, 1)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("citewell.adapters.local.files.time.sleep", pause)
+            store = LocalStore.open(place)
+        edition = store._own.connections._edition
+        assert edition is not None
+        return lambda: "frozen" if edition.is_frozen else "shared"
+
+    def put_back() -> None:
+        os.read(lacking, 1)
+        written(place, 2)
+        os.write(finish, b"!")
+
+    writer = os.fork()
+    if writer == 0:
+        put_back()
+        os._exit(0)
+    with reader(opened) as look_again:
+        assert look_again() == "shared"
+    os.write(tell, b"!")  # were it never asked for, it would wait for ever
+    os.waitpid(writer, 0)
+    for end in (lacking, tell, made, finish):
+        os.close(end)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_store_closed_by_another_thread_lets_a_write_finish_and_then_closes_its_connection(place: Path) -> None:
+    store = LocalStore.open(place)
+    core = store._core()
+    with core.writing() as writer:
+        store.close()
+        assert writer.execute("SELECT count(*) FROM documents").fetchone() == (0,)
+    with pytest.raises(sqlite3.ProgrammingError):
+        writer.execute("SELECT 1")
+    assert (place / "citewell.db-shm").exists()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_connection_that_can_not_be_rolled_back_is_closed_and_hides_no_answer_and_no_error(place: Path) -> None:
+    class Stuck(sqlite3.Connection):
+        def rollback(self) -> None:
+            raise sqlite3.OperationalError("disk I/O error")
+
+    store = LocalStore.open(place)
+    connections = store._core().connections
+    for divisor in (1, 0):
+        stuck = sqlite3.connect(place / "citewell.db", factory=Stuck, isolation_level=None)
+        connections._idle.append(stuck)
+        with pytest.raises(ZeroDivisionError) if divisor == 0 else nullcontext(), store._core().reading() as connection:
+            assert connection is stuck
+            assert 1 / divisor
+        with pytest.raises(sqlite3.ProgrammingError):
+            stuck.execute("SELECT 1")
+    store.close()

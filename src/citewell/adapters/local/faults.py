@@ -62,7 +62,7 @@ def code_of(error: sqlite3.Error) -> int:
 
 def _from_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
     code = code_of(error)
-    if code in _CORRUPT:
+    if code in _CORRUPT or str(error).startswith("Could not decode to UTF-8"):
         return StoreCorrupt(f"{path} is damaged: {error}", way_out=RESTORE)
     if code in _BUSY:
         return StoreLocked(f"{path} is held by another process: {error}", way_out="Let it finish, then try again.")
