@@ -1,0 +1,193 @@
+"""The only door to pymilvus: connects by location, says what the server can do, and makes every call.
+
+    milvus:./kb.db            Milvus Lite, within this process
+    http://host:19530         any Milvus; https:// with TLS; a token if the server wants one
+
+Every call has a time-out, within which pymilvus tries again when the server is away for a moment; what it raises comes
+out as one of Citewell's errors. It knows no schema and no document.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from citewell.adapters.milvus.faults import translated
+from citewell.adapters.milvus.lite import hold, let_go, lite_path, restart, write_lock
+from citewell.errors import InvalidRequest, StoreUnreachable, StoreVersion
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_WRITES = frozenset({"insert", "upsert", "delete", "flush", "create_collection", "drop_collection"})
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What is at the other end.
+
+    Attributes:
+        text: the version as the server says it.
+        is_lite: whether it is Milvus Lite.
+        numbers: of the version, such as (2, 3, 5).
+    """
+
+    text: str
+    is_lite: bool
+    numbers: tuple[int, int, int]
+
+    @property
+    def has_bm25(self) -> bool:
+        """Native BM25 came with 2.5; Lite has it since it was written anew (3)."""
+        return self.numbers >= ((3, 0, 0) if self.is_lite else (2, 5, 0))
+
+    @property
+    def has_inverted(self) -> bool:
+        """Inverted indexes on scalar fields came with 2.4; Lite needs none."""
+        return not self.is_lite and self.numbers >= (2, 4, 0)
+
+
+def server_of(text: str) -> Server:
+    """What a version text says.
+
+    Raises:
+        StoreVersion: it is older than 2.3, or says nothing.
+    """
+    found = _NUMBERS.search(text)
+    numbers = (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
+    is_lite = text.startswith("milvus_lite")
+    least = (3, 0, 0) if is_lite else (2, 3, 0)
+    if numbers < least:
+        raise StoreVersion(
+            f"the Milvus is of version {text!r}, which Citewell does not know how to use",
+            way_out=f"Use {least[0]}.{least[1]} or later.",
+        )
+    return Server(text, is_lite, numbers)
+
+
+class Client:
+    """A connection to one Milvus; safe to call from several threads.
+
+    Args:
+        location: `milvus:PATH.db`, `http://...` or `https://...`.
+        token: `user:password` or an API key.
+        timeout_s: of each call, its retries included.
+
+    Raises:
+        InvalidRequest: no such kind of location, or the extra `milvus` is not installed.
+        StoreLocked: another process has the Lite store open.
+        StoreUnreachable: nothing answers, or refuses the token.
+        StoreVersion: the server is older than 2.3.
+    """
+
+    def __init__(self, location: str, *, token: str | None = None, timeout_s: float = 10.0) -> None:
+        if not location.startswith(("milvus:", "http://", "https://")):
+            raise InvalidRequest(f"{location!r} names no Milvus", way_out="Give milvus:PATH.db or http://HOST:PORT.")
+        _pymilvus()
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what it logs as errors comes out as ours
+        self.location = location
+        self.timeout_s = timeout_s
+        self._token = token
+        self._closed = False
+        self._turn = threading.Lock()
+        self._loaded: set[str] = set()
+        self._path: Path | None = lite_path(location) if location.startswith("milvus:") else None
+        if self._path is not None:
+            hold(self._path)
+        try:
+            self._client = self._connected()
+            self.server = server_of(str(self.call("get_server_version")))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_lite(self) -> bool:
+        """Whether the engine is within this process."""
+        return self._path is not None
+
+    def call(self, name: str, *args: object, **options: object) -> Any:  # noqa: ANN401 - as many types as methods
+        """Call this method of pymilvus's client; what it raises comes out translated.
+
+        On Lite writes take turns, and after one that failed the store is opened anew.
+
+        Raises:
+            StoreError: as `faults` decides.
+        """
+        if self._closed:
+            raise StoreUnreachable(f"the store {self.location} is closed", way_out="Open it again.")
+        with self._translating(name), self.writing() if name in _WRITES else nullcontext():
+            options.setdefault("timeout", self.timeout_s)
+            return getattr(self._client, name)(*args, **options)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold back every other write of this process to the same Lite store; on a server nothing."""
+        if self._path is None:
+            yield
+            return
+        with write_lock(self._path):
+            yield
+
+    def load(self, collection: str) -> None:
+        """Make a collection searchable, and again whenever the store is opened anew."""
+        self.call("load_collection", collection)
+        with self._turn:
+            self._loaded.add(collection)
+
+    def has(self, collection: str) -> bool:
+        """Whether there is such a collection."""
+        return bool(self.call("has_collection", collection))
+
+    def close(self) -> None:
+        """Let go of the connection, and of the Lite store's lock with the last who has it. Idempotent."""
+        with self._turn:
+            if self._closed:
+                return
+            self._closed = True
+        client = getattr(self, "_client", None)
+        if client is not None:
+            client.close()
+        if self._path is not None:
+            let_go(self._path)
+
+    def _connected(self) -> Any:  # noqa: ANN401 - as for the module
+        address = self.location if self._path is None else str(self._path)
+        client_of = _pymilvus().MilvusClient
+        with self._translating("connect"):
+            # Dedicated: the client that pymilvus shares would go on speaking to an engine that was stopped.
+            return client_of(uri=address, token=self._token or "", timeout=self.timeout_s, dedicated=True)
+
+    @contextmanager
+    def _translating(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if self._path is not None and name in _WRITES:
+                self._open_anew(self._path)
+            raise translated(error, self.location) from error
+
+    def _open_anew(self, path: Path) -> None:
+        """After a failed write: what Lite holds in memory is no longer to be trusted."""
+        with write_lock(path), self._translating("reopen"):
+            self._client.close()
+            restart(path)
+            self._client = self._connected()
+            for collection in sorted(self._loaded):
+                self._client.load_collection(collection)
+
+
+def _pymilvus() -> Any:  # noqa: ANN401 - a module without type information
+    try:
+        import pymilvus  # noqa: PLC0415 - an extra, and half a second
+    except ImportError as error:
+        raise InvalidRequest(
+            "Milvus needs pymilvus, which is not installed", way_out="Install it: pip install 'citewell[milvus]'"
+        ) from error
+    return pymilvus
