@@ -9,18 +9,17 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from citewell.admission import admit, admit_scope
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.config import Settings
 from citewell.errors import CitewellError, EmbedderUnavailable, InvalidRequest, UnknownEvidence
 from citewell.identity import normalize_id, parse_key
-from citewell.lookup import Lookup, LookupResult
+from citewell.lookup import Lookup, LookupResult, as_block
 from citewell.model import (
     Document,
     DocumentInfo,
@@ -29,19 +28,35 @@ from citewell.model import (
     Mode,
     Scalar,
     StoreBinding,
-    StoredChunk,
     StoreStatus,
     VerifyReport,
 )
 from citewell.ports import Embedder, Reader, Store, check_binding, embedder_identity
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
+from citewell.sessions import SessionMemory
 from citewell.wiring import open_embedder, open_reader, open_store, texts, watch_paths
 
 if TYPE_CHECKING:
     from citewell.ingest import Ingestion, IngestOptions, Progress
 
 Labels = str | Sequence[str] | None
+
+
+class LookupOptions(TypedDict, total=False):
+    """The arguments of `Knowledge.lookup` after the query."""
+
+    category: str | None
+    scope: Labels
+    where: Mapping[str, Scalar] | None
+    mode: Mode | None
+    retrieve_k: int | None
+    return_n: int | None
+    min_similarity: float | Literal["off"] | None
+    max_chunks_per_document: int | None
+    session: str | None
+    neighbours: int
+    repeat: bool
 
 
 class Knowledge:
@@ -62,7 +77,8 @@ class Knowledge:
         self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
         self._owns_embedder = owned
         self._search = StoreSearch(store, embedder, settings.search)
-        self._lookup = Lookup(self._search, budget=settings.budget)
+        self._memory = SessionMemory(store.sessions(), settings.sessions)
+        self._lookup = Lookup(self._search, budget=settings.budget, memory=self._memory)
 
     @classmethod
     def open(
@@ -225,6 +241,9 @@ class Knowledge:
         return_n: int | None = None,
         min_similarity: float | Literal["off"] | None = None,
         max_chunks_per_document: int | None = None,
+        session: str | None = None,
+        neighbours: int = 0,
+        repeat: bool = False,
     ) -> LookupResult:
         """Find evidence for a question.
 
@@ -238,6 +257,9 @@ class Knowledge:
             return_n: the most blocks returned.
             min_similarity: in [-1, 1]; "off" switches a configured floor off for this call.
             max_chunks_per_document: 0 = no cap.
+            session: remembers, within the scope, what `to_agent` showed; such evidence then comes without its text.
+            neighbours: how many chunks before and after each hit to show beside it, if there is room.
+            repeat: show again what the session was shown before.
 
         Raises:
             InvalidRequest: an argument can't be used.
@@ -254,38 +276,18 @@ class Knowledge:
             return_n=return_n,
             min_similarity=min_similarity,
             max_chunks_per_document=max_chunks_per_document,
+            session=session,
+            neighbours=neighbours,
+            repeat=repeat,
             policy=self._settings.lookup,
             search=self._settings.search,
             require_scope=self._settings.store.require_scope,
         )
         return self._lookup.run(request)
 
-    async def alookup(
-        self,
-        query: str,
-        *,
-        category: str | None = None,
-        scope: Labels = None,
-        where: Mapping[str, Scalar] | None = None,
-        mode: Mode | None = None,
-        retrieve_k: int | None = None,
-        return_n: int | None = None,
-        min_similarity: float | Literal["off"] | None = None,
-        max_chunks_per_document: int | None = None,
-    ) -> LookupResult:
-        """`lookup` in a worker thread, for callers with an event loop."""
-        return await asyncio.to_thread(
-            self.lookup,
-            query,
-            category=category,
-            scope=scope,
-            where=where,
-            mode=mode,
-            retrieve_k=retrieve_k,
-            return_n=return_n,
-            min_similarity=min_similarity,
-            max_chunks_per_document=max_chunks_per_document,
-        )
+    async def alookup(self, query: str, **options: Unpack[LookupOptions]) -> LookupResult:
+        """`lookup`, with the same arguments, in a worker thread, for callers with an event loop."""
+        return await asyncio.to_thread(self.lookup, query, **options)
 
     def show(self, evidence_key: str, *, scope: Labels = None) -> EvidenceBlock:
         """One chunk by its evidence key.
@@ -301,7 +303,7 @@ class Knowledge:
             raise UnknownEvidence(
                 f"there is no evidence {evidence_key!r}", way_out="Copy the id of a lookup's evidence."
             )
-        return _as_block(chunk)
+        return as_block(chunk)
 
     def documents(self) -> Iterator[DocumentInfo]:
         """The catalogue, ordered by document id."""
@@ -338,8 +340,3 @@ def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
 
 def _untold(error: CitewellError, pause_s: float) -> None:
     """Nobody asked."""
-
-
-def _as_block(chunk: StoredChunk) -> EvidenceBlock:
-    shared = {item.name for item in fields(EvidenceBlock)} & {item.name for item in fields(StoredChunk)}
-    return EvidenceBlock(**{name: getattr(chunk, name) for name in sorted(shared)})

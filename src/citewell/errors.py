@@ -17,6 +17,7 @@ HTTP statuses and MCP errors once. "Nothing found" is a status of a lookup, neve
     ├── EmbedderError          embedder          the embedder failed on a text
     │   ├── EmbedderMismatch   embedder_mismatch the store was filled by another embedder
     │   └── EmbedderUnavailable embedder_unavailable  model not installed, endpoint down
+    ├── RerankerError          reranker          the reranker failed or took too long
     └── IngestError            ingest            a document can't be read or split
 """
 
@@ -125,6 +126,12 @@ class EmbedderUnavailable(EmbedderError):
     """The model is not installed, or its endpoint doesn't answer."""
 
     code = "embedder_unavailable"
+
+
+class RerankerError(CitewellError):
+    """The reranker failed or took too long; a lookup goes on without it and says so (RERANK-1)."""
+
+    code = "reranker"
 
 
 class IngestError(CitewellError):

@@ -1,37 +1,47 @@
 """The read path, top to bottom: an admitted request in, evidence and its trace out.
 
-    LookupRequest -> search -> scope check -> refine (-> one refill -> refine) -> status -> LookupResult
+    LookupRequest -> hints -> search -> scope check -> rerank -> refine (-> one refill -> refine)
+                  -> neighbours -> what the session knows already -> status -> LookupResult
 
 This is the one file in which that order is written. It does not know how candidates are found (KnowledgeSearchPort
-does), how they are fused, or what an agent will see of them (projection does).
+does), how they are fused, what a session store or a reranker is made of, or what an agent will see of the evidence
+(projection does). Only the search itself can fail a lookup; whatever else fails is said in `degraded`.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 
+from citewell import context
 from citewell.admission import LookupRequest
 from citewell.analysis import identifiers
+from citewell.attempts import attempt
+from citewell.errors import StoreError
 from citewell.model import (
     Budget,
     Candidate,
     EvidenceBlock,
+    Hint,
     Hit,
     LookupOutcome,
     LookupStatus,
     Refined,
+    Role,
     SearchRequest,
     SearchResponse,
+    StoredChunk,
     Trace,
 )
-from citewell.ports import KnowledgeSearchPort
+from citewell.ports import HintSource, KnowledgeSearchPort, Reranker
 from citewell.postprocess import full_documents, refine
 from citewell.projection import project
+from citewell.rerank import Reranked, rerank
 from citewell.scope import is_visible
+from citewell.sessions import SessionMemory
 
 _log = logging.getLogger("citewell.lookup")
 
@@ -41,10 +51,26 @@ class LookupResult(LookupOutcome):
     """What `Knowledge.lookup` returns: everything that was found, and how to show it to an agent."""
 
     budget: Budget = field(default_factory=Budget, repr=False)
+    on_shown: Callable[[tuple[EvidenceBlock, ...]], None] | None = field(default=None, repr=False, compare=False)
 
     def to_agent(self, budget: Budget | None = None) -> dict[str, object]:
-        """What the agent sees: `{status, degraded, query, evidence: [item], omitted, hints}` within the budget."""
-        return project(self, self.budget if budget is None else budget)
+        """What the agent sees: `{status, degraded, query, evidence: [item], omitted, hints}` within the budget.
+
+        Within a session, what it shows is recorded as shown (GUARD-1).
+
+        Raises:
+            StoreError: it can't be recorded.
+        """
+        seen = project(self, self.budget if budget is None else budget)
+        if self.on_shown is not None:
+            self.on_shown(self.projected(seen))
+        return seen
+
+    def projected(self, seen: Mapping[str, object]) -> tuple[EvidenceBlock, ...]:
+        """The evidence that a projection of this result shows, in its order; not what the projection left out."""
+        items = seen.get("evidence")
+        keys = {item.get("document_id") for item in items} if isinstance(items, list) else set()
+        return tuple(block for block in self.evidence if block.evidence_key in keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +87,9 @@ class Lookup:
     Args:
         port: where candidates come from.
         budget: what `to_agent` keeps to unless told otherwise.
+        hints: where hints come from; None = there are none.
+        reranker: asked between fusion and post-processing; None = the fused order stays.
+        memory: of sessions; None = sessions remember nothing.
         clock: seconds; for the trace only.
     """
 
@@ -69,10 +98,14 @@ class Lookup:
         port: KnowledgeSearchPort,
         *,
         budget: Budget | None = None,
+        hints: HintSource | None = None,
+        reranker: Reranker | None = None,
+        memory: SessionMemory | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._port = port
         self._budget = budget or Budget()
+        self._hints, self._reranker, self._memory = hints, reranker, memory
         self._clock = clock
 
     def run(self, request: LookupRequest) -> LookupResult:
@@ -85,46 +118,108 @@ class Lookup:
             return self._run(request, port)
 
     def _run(self, request: LookupRequest, port: KnowledgeSearchPort) -> LookupResult:
-        started = self._clock()
+        laps = _Laps(self._clock)
+        hints, no_hints = self._hint(request)
+        request = _with_hinted_category(request, hints)
+        laps.mark("hints")
+
         response = port.search(_search_request(request))
         visible = _within_scope(response, request)
-        refined = _refine(visible.hits, request)
-        searched = self._clock()
+        laps.mark("search")
+
+        ranked = self._rerank(visible.hits, request)
+        refined = _refine(ranked.hits, request)
+        laps.mark("rerank")
 
         further = _refill(request, response, refined, port)
         if further is not None:
             extra = _within_scope(further, request)
-            seen = {hit.evidence_key for hit in visible.hits}
-            hits = visible.hits + tuple(hit for hit in extra.hits if hit.evidence_key not in seen)
-            visible = _Visible(hits, visible.leaked + extra.leaked)
-            refined = _refine(visible.hits, request)
-        finished = self._clock()
+            ranked = _appended(ranked, extra.hits)
+            visible = _Visible(visible.hits + extra.hits, visible.leaked + extra.leaked)
+            refined = _refine(ranked.hits, request)
+        laps.mark("refill")
+
+        kept = tuple(_block(candidate) for candidate in refined.kept)
+        evidence, no_neighbours = _widened(kept, request, port)
+        laps.mark("context")
+
+        repeats, no_memory = self._repeats(request, evidence)
+        laps.mark("session")
 
         first = {hit.evidence_key for hit in response.hits}
-        refilled = tuple(block.evidence_key for block in refined.kept if block.evidence_key not in first)
-        evidence = tuple(_block(candidate) for candidate in refined.kept)
         return LookupResult(
             query=request.query,
-            status=_status(response, visible, refined),
-            degraded=_causes(response, further),
+            status=_status(response, visible, kept, repeats),
+            degraded=_causes(response, further, no_hints, ranked.cause, no_neighbours, no_memory),
             evidence=evidence,
+            hints=hints,
+            already_shown=repeats,
             trace=Trace(
                 mode=request.mode,
                 settings=_settings(request),
                 paths=response.paths,
                 weights=response.weights,
-                candidates=tuple(replace(hit, text="") for hit in visible.hits),
+                candidates=tuple(replace(hit, text="") for hit in ranked.hits),
                 dropped=refined.dropped,
                 kept_identifiers=refined.kept_identifiers,
                 out_of_scope=visible.leaked,
-                refill=None if further is None else refilled,
+                refill=None if further is None else tuple(b.evidence_key for b in kept if b.evidence_key not in first),
                 refill_paths=() if further is None else further.paths,
-                distinct_documents=len({block.doc_id or block.source or block.evidence_key for block in evidence}),
+                distinct_documents=len({block.doc_id or block.source or block.evidence_key for block in kept}),
                 notes=request.notes,
-                milliseconds=_milliseconds(response, started, searched, finished),
+                milliseconds=laps.milliseconds(response),
             ),
             budget=self._budget,
+            on_shown=self._recorder(request),
         )
+
+    def _hint(self, request: LookupRequest) -> tuple[tuple[Hint, ...], str]:
+        """The hints, and why there are none if that is a failure."""
+        source = self._hints
+        if source is None or not request.policy.hints:
+            return (), ""
+        hints, error = attempt(lambda: source.hints(_search_request(request)), StoreError, "no hints could be had")
+        return hints or (), f"hints: {error.message}" if error else ""
+
+    def _rerank(self, hits: tuple[Hit, ...], request: LookupRequest) -> Reranked:
+        if self._reranker is None:
+            return Reranked(hits)
+        return rerank(request.query, hits, self._reranker, request.policy.rerank_k or request.policy.retrieve_k)
+
+    def _repeats(self, request: LookupRequest, evidence: tuple[EvidenceBlock, ...]) -> tuple[frozenset[str], str]:
+        """What of this evidence the session was shown before; and why that isn't known."""
+        memory, session = self._memory, request.session
+        if memory is None or session is None or request.repeat:
+            return frozenset(), ""
+        repeats, error = attempt(
+            lambda: memory.repeats(session, request.scope, evidence), StoreError, "the session could not be read"
+        )
+        return repeats or frozenset(), f"session: {error.message}" if error else ""
+
+    def _recorder(self, request: LookupRequest) -> Callable[[tuple[EvidenceBlock, ...]], None] | None:
+        memory, session = self._memory, request.session
+        if memory is None or session is None:
+            return None
+        return lambda shown: memory.record(session, request.scope, shown)
+
+
+class _Laps:
+    """What each stage took, in milliseconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._started = self._last = clock()
+        self._spent: dict[str, float] = {}
+
+    def mark(self, stage: str) -> None:
+        now = self._clock()
+        self._spent[stage] = (now - self._last) * 1000
+        self._last = now
+
+    def milliseconds(self, response: SearchResponse) -> dict[str, float]:
+        embed = response.embed_milliseconds
+        spent = self._spent if embed is None else {**self._spent, "embed": embed}
+        return {**spent, "total": (self._last - self._started) * 1000}
 
 
 def _session(port: KnowledgeSearchPort) -> AbstractContextManager[KnowledgeSearchPort]:
@@ -179,22 +274,61 @@ def _refine(hits: tuple[Hit, ...], request: LookupRequest) -> Refined:
     )
 
 
-def _status(response: SearchResponse, visible: _Visible, refined: Refined) -> LookupStatus:
-    if refined.kept:
-        return "ok"
+def _appended(ranked: Reranked, further: tuple[Hit, ...]) -> Reranked:
+    """Refilled hits come after the others (POST-7), in their own order."""
+    seen = {hit.evidence_key for hit in ranked.hits}
+    return replace(ranked, hits=ranked.hits + tuple(hit for hit in further if hit.evidence_key not in seen))
+
+
+def _widened(
+    kept: tuple[EvidenceBlock, ...], request: LookupRequest, port: KnowledgeSearchPort
+) -> tuple[tuple[EvidenceBlock, ...], str]:
+    """The evidence with its neighbours, and why there are none if that is a failure (CONTEXT-1)."""
+    keys = context.wanted(kept, request.neighbours)
+    if not keys:
+        return kept, ""
+    fetch: Callable[[tuple[str, ...]], Mapping[str, StoredChunk]] | None = getattr(port, "fetch", None)
+    if fetch is None:
+        return kept, "neighbours: this search port can't fetch a chunk by its key"
+    chunks, error = attempt(lambda: fetch(keys), StoreError, "neighbours could not be fetched")
+    visible = {key: chunk for key, chunk in (chunks or {}).items() if is_visible(chunk.scope, request.scope)}
+    beside = {key: as_block(chunk, role="neighbour") for key, chunk in visible.items()}
+    return context.place(kept, beside, request.neighbours), f"neighbours: {error.message}" if error else ""
+
+
+def _with_hinted_category(request: LookupRequest, hints: tuple[Hint, ...]) -> LookupRequest:
+    """Hybrid search may use the best hinted category where the caller gave none (L0-2)."""
+    best = next((hint.value for hint in hints if hint.kind == "category"), None)
+    if best is None or request.category is not None or request.mode != "hybrid" or not request.policy.hints_filter:
+        return request
+    return replace(request, category=best, notes=(*request.notes, f"category {best!r} comes from the hints"))
+
+
+def _status(
+    response: SearchResponse, visible: _Visible, kept: tuple[EvidenceBlock, ...], repeats: frozenset[str]
+) -> LookupStatus:
+    if kept:
+        return "all_already_shown" if all(block.evidence_key in repeats for block in kept) else "ok"
     if response.store_empty:
         return "empty_store"
     return "below_similarity" if visible.hits else "no_match"
 
 
-def _causes(response: SearchResponse, further: SearchResponse | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(response.degraded + (further.degraded if further else ())))
+def _causes(response: SearchResponse, further: SearchResponse | None, *others: str) -> tuple[str, ...]:
+    causes = response.degraded + (further.degraded if further else ()) + others
+    return tuple(dict.fromkeys(cause for cause in causes if cause))
 
 
 def _block(candidate: Candidate) -> EvidenceBlock:
     """Without what only the search needed: the labels that the document bears."""
     names = (item.name for item in fields(Candidate))
     return EvidenceBlock(**{name: getattr(candidate, name) for name in names})
+
+
+def as_block(chunk: StoredChunk, *, role: Role = "hit") -> EvidenceBlock:
+    """A stored chunk as evidence that no search found: without scores and reasons."""
+    shared = {item.name for item in fields(EvidenceBlock)} & {item.name for item in fields(StoredChunk)}
+    return EvidenceBlock(role=role, **{name: getattr(chunk, name) for name in sorted(shared)})
 
 
 def _settings(request: LookupRequest) -> dict[str, tuple[object, str]]:
@@ -206,12 +340,8 @@ def _settings(request: LookupRequest) -> dict[str, tuple[object, str]]:
         "min_similarity": policy.min_similarity,
         "keep_identifiers": policy.keep_identifiers,
         "refill": policy.refill,
+        "hints_filter": policy.hints_filter,
+        "rerank_k": policy.rerank_k,
+        "neighbours": request.neighbours,
     }
     return {name: (value, request.origins.get(name, "settings")) for name, value in values.items()}
-
-
-def _milliseconds(response: SearchResponse, started: float, searched: float, finished: float) -> dict[str, float]:
-    spent = {"search": (searched - started) * 1000, "refill": (finished - searched) * 1000}
-    if response.embed_milliseconds is not None:
-        spent["embed"] = response.embed_milliseconds
-    return {**spent, "total": (finished - started) * 1000}

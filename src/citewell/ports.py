@@ -1,4 +1,4 @@
-"""The seams: what Citewell asks of a search, a store, an embedder and a reader; each Protocol states its semantics.
+"""The seams: what Citewell asks of a search, a store, models and readers; each Protocol states its semantics.
 
 Ports know no engine, no vendor and no policy. Each has a contract suite in `citewell.testing` that every
 implementation passes; whoever writes one subclasses the suite and overrides one fixture.
@@ -17,9 +17,13 @@ from citewell.model import (
     DocumentInfo,
     EmbedderIdentity,
     Filters,
+    Hint,
     Scored,
     SearchRequest,
     SearchResponse,
+    SessionInfo,
+    SessionPolicy,
+    Shown,
     StoreBinding,
     StoredChunk,
     StoredDocument,
@@ -36,8 +40,10 @@ if TYPE_CHECKING:
 class KnowledgeSearchPort(Protocol):
     """The one door through which a lookup gets candidates (PORT-1). Safe to call from several threads.
 
-    `session() -> context manager of a KnowledgeSearchPort` is optional: searches made within one session see one state
-    of the store. Without it a refill may see a newer one than the search before it.
+    Two methods are optional. `session() -> context manager of a KnowledgeSearchPort`: searches made within one session
+    see one state of the store; without it a refill may see a newer one than the search before it.
+    `fetch(keys) -> Mapping[str, StoredChunk]`: the chunks with these evidence keys, those that there are; without it
+    a lookup shows no neighbours (CONTEXT-1).
     """
 
     def search(self, request: SearchRequest) -> SearchResponse:
@@ -144,6 +150,10 @@ class Store(Protocol):
         """What the planner needs of the stored version; None if there is none."""
         ...
 
+    def sessions(self) -> SessionStore:
+        """What sessions were shown, kept with the documents; the same object each time, closed with the store."""
+        ...
+
     def status(self) -> StoreStatus:
         """Figures and binding."""
         ...
@@ -154,6 +164,70 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release files, locks and threads. Idempotent; the store can't be used afterwards."""
+        ...
+
+
+class SessionStore(Protocol):
+    """What sessions were shown (SESSION-1, SESSION-2). Safe to call from several threads and processes.
+
+    A session is named by its id AND its scope: the same id with other labels is another session. Labels come sorted.
+    It has no clock and no policy; callers bring both. Nothing here waits for a writer of documents.
+    """
+
+    def shown(self, session: str, scope: tuple[str, ...] | None, *, since: float) -> Mapping[str, Shown]:
+        """What this session was shown at `since` or later (seconds since 1970), by evidence key; perhaps nothing."""
+        ...
+
+    def record(
+        self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
+    ) -> None:
+        """Remember these, each in place of what was known of its key; durable when it returns.
+
+        Then forget what is beyond the policy, counted from the latest `at` of this call: entries older than
+        `max_age_s`, all but the latest `max_items` of this session, all but the `max_sessions` sessions used latest.
+        Equal times are ordered by evidence key, and by session id.
+
+        Raises:
+            StoreError: it can't be kept.
+        """
+        ...
+
+    def sessions(self) -> Iterator[SessionInfo]:
+        """All of them, ordered by session id, then scope (None first)."""
+        ...
+
+    def forget(self, session: str) -> int:
+        """Forget the session in every scope, and return how many pieces of evidence it remembered; 0 if none."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """(query, texts) -> how well each answers it (RERANK-1). Safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Such as `BAAI/bge-reranker-base`."""
+        ...
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One finite score per text, in the order of the texts; higher is better, on whatever scale.
+
+        Raises:
+            RerankerError: it failed, or took too long; the lookup then keeps the fused order and says so.
+        """
+        ...
+
+
+class HintSource(Protocol):
+    """A question -> pointers into the catalogue (L0-1). Safe to call from several threads."""
+
+    def hints(self, request: SearchRequest) -> tuple[Hint, ...]:
+        """A few hints, best first, of documents within the request's scope and `where` alone; perhaps none.
+
+        Raises:
+            StoreError, EmbedderError: the catalogue can't be searched; the lookup goes on without hints and says so.
+        """
         ...
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from citewell.adapters.memory_sessions import MemorySessions
 from citewell.errors import StoreConflict, StoreLocked, StoreUnreachable
 from citewell.identity import format_key
 from citewell.model import (
@@ -195,6 +196,7 @@ class MemoryStore:
         self._binding: StoreBinding | None = None
         self._closed = False
         self._turn = threading.Lock()
+        self._sessions = MemorySessions()
 
     @contextmanager
     def snapshot(self) -> Iterator[_Commit]:
@@ -249,6 +251,10 @@ class MemoryStore:
         if version is None:
             return {}
         return {chunk.context_digest: version.vectors[chunk.chunk_index].copy() for chunk in version.chunks}
+
+    def sessions(self) -> MemorySessions:
+        """What sessions were shown."""
+        return self._sessions
 
     def status(self) -> StoreStatus:
         """Figures and binding; the sequence counts document versions written and removed."""

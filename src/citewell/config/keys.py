@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from citewell.admission import MAX_COUNT
 from citewell.errors import ConfigError
-from citewell.model import PATHS, Budget, LookupPolicy, SearchPolicy
+from citewell.model import PATHS, Budget, LookupPolicy, SearchPolicy, SessionPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _weights(name: str, raw: object) -> Mapping[str, float]:
 
 
 _MANY = 1_000_000_000
-_RAG, _SEARCH, _BUDGET = LookupPolicy(), SearchPolicy(), Budget()
+_RAG, _SEARCH, _BUDGET, _SESSION = LookupPolicy(), SearchPolicy(), Budget(), SessionPolicy()
 
 KEYS: tuple[Key, ...] = (
     Key("rag.retrieve-k", _whole(1), _RAG.retrieve_k, "How many candidates each path is asked for."),
@@ -175,6 +175,14 @@ KEYS: tuple[Key, ...] = (
         _RAG.refill,
         "If the cap leaves fewer than return-n blocks, ask once more without the full documents (hybrid only).",
     ),
+    Key("rag.hints", _switch, _RAG.hints, "Look for hints in the catalogue: documents and categories, never evidence."),
+    Key(
+        "rag.hints-filter",
+        _switch,
+        _RAG.hints_filter,
+        "Hybrid search takes the best hinted category where the caller gives none.",
+    ),
+    Key("rag.rerank-k", _optional(_whole(1)), None, "How many candidates a reranker is asked about; unset = all."),
     Key(
         "retrieval.search.mode",
         _one_of("dense", "hybrid"),
@@ -198,6 +206,9 @@ KEYS: tuple[Key, ...] = (
     Key("store.location", _text, "./.citewell", "The directory of the embedded engine."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key("store.lock-timeout", _real(0.0), 30.0, "Seconds that a writer waits for another one."),
+    Key("session.max-items", _whole(1, _MANY), _SESSION.max_items, "The most evidence that a session remembers."),
+    Key("session.max-age", _positive, _SESSION.max_age_s, "Seconds after which a session forgets evidence."),
+    Key("session.max-sessions", _whole(1, _MANY), _SESSION.max_sessions, "The most sessions that a store remembers."),
     Key("embedder.name", _text, "use-multilingual", "The model; with embedder.url, its name at that endpoint."),
     Key("embedder.url", _optional(_text), None, "An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1."),
     Key("embedder.api-key", _optional(_text), None, "Sent to that endpoint as a bearer token.", secret=True),

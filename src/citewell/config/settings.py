@@ -16,7 +16,7 @@ from citewell.config.keys import KEYS
 from citewell.config.parse import parse_environment, parse_file, parse_mapping
 from citewell.errors import ConfigError, InvalidRequest
 from citewell.fusion import check_weights
-from citewell.model import Budget, LookupPolicy, SearchPolicy
+from citewell.model import Budget, LookupPolicy, SearchPolicy, SessionPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Settings:
         search: `retrieval.search.*`.
         budget: `projection.*`.
         store: `store.*`.
+        sessions: `session.*`.
         embedder: `embedder.*`.
         top_k: `rag.top-k`; it has done its work in `lookup`.
         origins: by dotted key, where its value came from; a key that is not there has its default.
@@ -59,6 +60,7 @@ class Settings:
     search: SearchPolicy = field(default_factory=SearchPolicy)
     budget: Budget = field(default_factory=Budget)
     store: StoreSettings = field(default_factory=StoreSettings)
+    sessions: SessionPolicy = field(default_factory=SessionPolicy)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     top_k: int | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -150,7 +152,7 @@ def _fall_back(values: dict[str, object], origins: dict[str, str]) -> None:
         )
 
 
-_FIELDS = {"store.lock-timeout": "lock_timeout_s"}
+_FIELDS = {"store.lock-timeout": "lock_timeout_s", "session.max-age": "max_age_s"}
 
 
 def _section(values: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -173,6 +175,7 @@ def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings
         search=SearchPolicy(**_section(values, "retrieval.search")),
         budget=Budget(**_section(values, "projection")),
         store=StoreSettings(**_section(values, "store")),
+        sessions=SessionPolicy(**_section(values, "session")),
         embedder=EmbedderSettings(**_section(values, "embedder")),
         top_k=values["rag.top-k"],
         origins=dict(origins),
@@ -184,6 +187,7 @@ _PLACES = {
     "retrieval.search": "search",
     "projection": "budget",
     "store": "store",
+    "session": "sessions",
     "embedder": "embedder",
 }
 

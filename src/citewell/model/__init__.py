@@ -26,6 +26,8 @@ from citewell.model.evidence import (
     Dropped,
     DropReason,
     EvidenceBlock,
+    Hint,
+    HintKind,
     LookupOutcome,
     LookupPolicy,
     LookupStatus,
@@ -49,6 +51,7 @@ from citewell.model.search import (
     SearchResponse,
     StoredChunk,
 )
+from citewell.model.sessions import SessionInfo, SessionPolicy, Shown
 from citewell.model.stores import EmbedderIdentity, Finding, StoreBinding, StoreStatus, VerifyReport
 from citewell.model.texts import Heading, Text, TextFormat
 
@@ -70,6 +73,8 @@ __all__ = [
     "Filters",
     "Finding",
     "Heading",
+    "Hint",
+    "HintKind",
     "Hit",
     "IngestReport",
     "Locator",
@@ -89,6 +94,9 @@ __all__ = [
     "SearchPolicy",
     "SearchRequest",
     "SearchResponse",
+    "SessionInfo",
+    "SessionPolicy",
+    "Shown",
     "StoreBinding",
     "StoreStatus",
     "StoredChunk",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Role = Literal["hit", "neighbour"]
 DropReason = Literal["below_similarity", "duplicate", "document_cap", "return_n"]
 LookupStatus = Literal["ok", "empty_store", "no_match", "below_similarity", "all_already_shown"]
+HintKind = Literal["document", "category"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,27 @@ class Refined:
 
 
 @dataclass(frozen=True, slots=True)
+class Hint:
+    """Where the answer may be: a pointer into the catalogue, never evidence and never citable (L0-1, L0-2).
+
+    Attributes:
+        kind: `document` or `category`.
+        value: a docId, or a category.
+        title: of the document, or empty.
+        why: in a few words, such as `title: pool, exhausted`.
+    """
+
+    kind: HintKind
+    value: str
+    title: str = ""
+    why: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON values, in the order of the fields."""
+        return {"kind": self.kind, "value": self.value, "title": self.title, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
 class LookupPolicy:
     """How wide to look and what to keep; the `rag.*` settings.
 
@@ -133,6 +155,9 @@ class LookupPolicy:
         min_similarity: None = off; 0 is a threshold.
         keep_identifiers: SCORE-6.
         refill: POST-7.
+        hints: whether to look for hints (L0-1).
+        hints_filter: whether the best hinted category stands in for one that the caller didn't give (L0-2).
+        rerank_k: how many of the best candidates a reranker is asked about; None = retrieve_k.
     """
 
     retrieve_k: int = 50
@@ -141,6 +166,9 @@ class LookupPolicy:
     min_similarity: float | None = None
     keep_identifiers: bool = True
     refill: bool = True
+    hints: bool = True
+    hints_filter: bool = False
+    rerank_k: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +251,11 @@ class LookupOutcome:
     Attributes:
         query: as searched.
         status: PROJ-6.
-        degraded: causes; empty if every path that should run did.
-        evidence: best first.
+        degraded: causes; empty if everything that should run did.
+        evidence: best first; neighbours stand beside their hit (CONTEXT-2).
         trace: how it came about.
+        hints: where else to look (L0-1), best first.
+        already_shown: keys of evidence that the session was shown with this text before (SESSION-1).
     """
 
     query: str
@@ -233,6 +263,8 @@ class LookupOutcome:
     degraded: tuple[str, ...]
     evidence: tuple[EvidenceBlock, ...]
     trace: Trace
+    hints: tuple[Hint, ...] = ()
+    already_shown: frozenset[str] = frozenset()
 
     def to_dict(self) -> dict[str, object]:
         """JSON values, in the order of the fields."""
@@ -241,6 +273,7 @@ class LookupOutcome:
             "status": self.status,
             "degraded": list(self.degraded),
             "evidence": [block.to_dict() for block in self.evidence],
-            "hints": [],
+            "hints": [hint.to_dict() for hint in self.hints],
+            "already_shown": sorted(self.already_shown),
             "trace": self.trace.to_dict(),
         }

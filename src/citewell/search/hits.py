@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from citewell.attempts import attempt
 from citewell.errors import CitewellError, StoreError
 from citewell.fusion import Fused
 from citewell.model import PATHS, Hit, Path, Reason, Scored, StoredChunk
 from citewell.ports import Snapshot
-from citewell.search.outcome import Embedded, attempt
+from citewell.search.outcome import Embedded
 
 Rankings = Mapping[Path, Sequence[Scored]]
 

@@ -1,14 +1,13 @@
 """What became of each path: its ranking and report, or the error that it met; one error never reaches another path.
 
-The one edge at which whatever a store or an embedder raises becomes a named cause. Knows no order of steps.
+It knows no order of steps.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from citewell.errors import CitewellError, EmbedderError
 from citewell.model import PATHS, Filters, Path, PathReport, Scored, SearchResponse
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-_T = TypeVar("_T")
 _UNIT_TOLERANCE = 1e-3
-_log = logging.getLogger("citewell.search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +39,6 @@ class Embedded:
     vector: Vector | None
     milliseconds: float
     error: CitewellError | None = None
-
-
-def attempt(
-    act: Callable[[], _T], wrap: type[CitewellError], what: str
-) -> tuple[_T, None] | tuple[None, CitewellError]:
-    """The edge of a path: whatever breaks inside becomes a named cause, so that the other paths still answer."""
-    try:
-        return act(), None
-    except CitewellError as error:
-        _log.warning("%s: %s", what, error)
-        return None, error
-    except Exception as error:  # noqa: BLE001 - a store or embedder of a third party may raise anything
-        _log.warning("%s", what, exc_info=True)
-        wrapped = wrap(f"{what}: {type(error).__name__}: {error}", way_out="See the log for the traceback.")
-        wrapped.__cause__ = error
-        return None, wrapped
 
 
 def checked_vector(vector: object, embedder: Embedder) -> Vector:

@@ -13,15 +13,25 @@ from dataclasses import dataclass
 from functools import partial
 
 from citewell.analysis import analyze_query
+from citewell.attempts import attempt
 from citewell.errors import EmbedderError, EmbedderUnavailable, StoreError
 from citewell.fusion import Fused, fuse
-from citewell.model import PATHS, Filters, Path, PathReport, Scored, SearchPolicy, SearchRequest, SearchResponse
+from citewell.model import (
+    PATHS,
+    Filters,
+    Path,
+    PathReport,
+    Scored,
+    SearchPolicy,
+    SearchRequest,
+    SearchResponse,
+    StoredChunk,
+)
 from citewell.ports import Embedder, KnowledgeSearchPort, Snapshot, Store, check_embedder, embedder_identity
 from citewell.search.hits import Rankings, hit, similarities
 from citewell.search.outcome import (
     Embedded,
     Outcome,
-    attempt,
     checked_vector,
     failed,
     nothing_stored,
@@ -126,6 +136,10 @@ class _Session:
         outcomes, embedded = self._run(request, planned, terms)
         raise_if_all_failed(outcomes, planned)
         return self._respond(request, outcomes, embedded)
+
+    def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
+        """See KnowledgeSearchPort."""
+        return self._view.fetch(keys)
 
     def _run(self, request: SearchRequest, planned: Plan, terms: Sequence[str]) -> tuple[dict[Path, Outcome], Embedded]:
         """The lexical path starts, the query is embedded meanwhile, then the dense paths run, the last one here."""

@@ -3,6 +3,7 @@
     citewell.db      SQLite (WAL): the truth, in tables of its own (schema.py)
     index/           segments of vectors and postings: derived, made anew whenever they are missing or damaged
     citewell.lock    held by the one writer
+    sessions.db      what sessions were shown (sessions.py), made when there is something to remember
 
 This file says what each call of the port does, in which order; how is known by the modules beside it.
 """
@@ -30,6 +31,7 @@ from citewell.adapters.local.reading import (
     read_vectors,
     storable,
 )
+from citewell.adapters.local.sessions import LocalSessions
 from citewell.adapters.local.snapshot import LocalSnapshot
 from citewell.adapters.local.writing import delete_documents, read_meta, write_changes, write_meta
 from citewell.errors import StoreUnreachable
@@ -58,6 +60,7 @@ class LocalStore:
         self._own = core
         self._closed = False
         self._turn = threading.Lock()
+        self._sessions = LocalSessions(core.path)
 
     @classmethod
     def open(
@@ -149,6 +152,10 @@ class LocalStore:
         with self._core().reading() as connection:
             return read_vectors(connection, doc_id) if storable(doc_id) else {}
 
+    def sessions(self) -> LocalSessions:
+        """What sessions were shown."""
+        return self._sessions
+
     def status(self) -> StoreStatus:
         """Figures and binding; the sequence counts writes."""
         core = self._core()
@@ -165,6 +172,7 @@ class LocalStore:
         """Close files and connections. Idempotent."""
         if not self._closed:
             self._closed = True
+            self._sessions.close()
             if self._own.pid == os.getpid():
                 self._own.close()
 

@@ -1,0 +1,31 @@
+"""The edge around code of a third party: whatever it raises becomes one named error, for the caller to go on with.
+
+It knows no stage and no vendor; what a failure means, callers decide.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from citewell.errors import CitewellError
+
+_T = TypeVar("_T")
+_log = logging.getLogger("citewell.attempts")
+
+
+def attempt(
+    act: Callable[[], _T], wrap: type[CitewellError], what: str
+) -> tuple[_T, None] | tuple[None, CitewellError]:
+    """The edge of a path: whatever breaks inside becomes a named cause, so that the other paths still answer."""
+    try:
+        return act(), None
+    except CitewellError as error:
+        _log.warning("%s: %s", what, error)
+        return None, error
+    except Exception as error:  # noqa: BLE001 - a store or embedder of a third party may raise anything
+        _log.warning("%s", what, exc_info=True)
+        wrapped = wrap(f"{what}: {type(error).__name__}: {error}", way_out="See the log for the traceback.")
+        wrapped.__cause__ = error
+        return None, wrapped

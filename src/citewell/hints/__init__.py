@@ -1,0 +1,1 @@
+"""Hints (L0): pointers into the catalogue for a question; likely documents and categories, never evidence."""
