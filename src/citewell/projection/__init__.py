@@ -4,7 +4,12 @@
     fit          which blocks are shown and how much of each, within a budget
     cuts         text -> a beginning of it that ends well
     tokens       text -> about how many tokens a language model makes of it
+    parts        dict -> its parts, the tool's own words apart from what documents say
+    fence        the two lines that keep a document between them
     text         dict -> plain text in which documents can't pass as the tool
+    clients      dict -> the shape that a client wants: text blocks, Anthropic, OpenAI, Markdown
+    sentences    text -> pieces of about a sentence
+    foreign      text of a document -> what a model may be given
     printable    text and ids -> what a terminal and a reader may be shown
 
 It records nothing (whoever emits a projection does), never ranks or drops by score, and does not know the protocol
@@ -14,9 +19,36 @@ Retrieved text is data. In the dict each text is a string of its own, exactly as
 that comes from a document is fenced, quoted or shown by its code point, so that it can't be taken for anything else.
 """
 
-from citewell.projection.printable import printable, printable_id
+from citewell.projection.clients import (
+    cited_ids,
+    to_markdown,
+    to_openai_fetch,
+    to_openai_search,
+    to_search_results,
+    to_text_blocks,
+)
+from citewell.projection.foreign import foreign
+from citewell.projection.printable import printable, printable_id, read_id
+from citewell.projection.sentences import sentences
 from citewell.projection.text import to_text
 from citewell.projection.tokens import token_bound
-from citewell.projection.view import NOTICE, project
+from citewell.projection.view import NOTICE, project, project_block
 
-__all__ = ["NOTICE", "printable", "printable_id", "project", "to_text", "token_bound"]
+__all__ = [
+    "NOTICE",
+    "cited_ids",
+    "foreign",
+    "printable",
+    "printable_id",
+    "project",
+    "project_block",
+    "read_id",
+    "sentences",
+    "to_markdown",
+    "to_openai_fetch",
+    "to_openai_search",
+    "to_search_results",
+    "to_text",
+    "to_text_blocks",
+    "token_bound",
+]

@@ -5,6 +5,7 @@ It knows characters alone: neither what a text says nor where it is printed.
 
 from __future__ import annotations
 
+import json
 import re
 
 import regex
@@ -35,7 +36,7 @@ def printable(text: str) -> str:
     Raises:
         InvalidRequest: it is no text.
     """
-    return _CONTROL.sub(lambda match: _code(match[0]), check_text("the text to print", text))
+    return _CONTROL.sub(lambda match: code_point(match[0]), check_text("the text to print", text))
 
 
 def printable_id(key: str) -> str:
@@ -53,9 +54,31 @@ def printable_id(key: str) -> str:
     return f'"{_NOT_IN_IDS.sub(_json_escape, key)}"'
 
 
-def _code(character: str) -> str:
+def read_id(printed: str) -> str:
+    r"""The id that `printable_id` printed so; a text that isn't printed so is returned as it is.
+
+    No ordinary id begins with a quotation mark, so nothing is taken for what it isn't: `"a\u005d#chunk-0"` is the id
+    `a]#chunk-0`, and `etcd.md#chunk-2` itself.
+
+    Raises:
+        InvalidRequest: it is no text.
+    """
+    text = check_text("a printed id", printed)
+    if not text.startswith('"'):
+        return text
+    try:
+        key = json.loads(text)
+    except ValueError:
+        return text
+    return key if isinstance(key, str) else text
+
+
+def code_point(character: str, *, wide: bool = False) -> str:
+    r"""A character by its code point: `\x1b`, `\u202e`, `\U000e0041`; with `wide` never the short form."""
     code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100 and not wide:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _json_escape(match: regex.Match[str]) -> str:

@@ -1,0 +1,68 @@
+"""A projection -> content blocks for Anthropic's Messages API, whose citations then name evidence keys.
+
+The API keeps each field of a `search_result` apart, so that the fields are the fence. It knows no client library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from citewell.checks import check_list
+from citewell.projection.fence import explained, fence_mark
+from citewell.projection.parts import Item, Parts, parts_of
+from citewell.projection.printable import read_id
+from citewell.projection.sentences import sentences
+from citewell.projection.text import tail
+
+_OWN_WORDS = "Each search result is a passage of a document. Its source is the id to cite, as are the ids in [] here."
+
+
+def to_search_results(projection: Mapping[str, Any]) -> list[dict[str, object]]:
+    """A projection as content blocks for a `tool_result` or a user message of Anthropic's Messages API.
+
+    First a `text` block with the tool's own words: status, query, a line on each passage, hints (fenced), what was
+    left out. Then a block for each passage that has something to see:
+
+        {"type": "search_result", "source": id, "title": title > section,
+         "content": [{"type": "text", "text": sentence}, ...], "citations": {"enabled": True}}
+
+    The texts of `content` joined are the item's content (`foreign`); each is about a sentence (`sentences`), because a
+    text is the smallest thing that the API cites. None is blank, for the API refuses such. In one request either all
+    search results have citations or none. Citations come back with this `source`; `cited_ids` reads them.
+
+    Raises:
+        InvalidRequest: it is no projection.
+    """
+    parts = parts_of(projection)
+    own: dict[str, object] = {"type": "text", "text": "\n".join(_own(parts, fence_mark(parts.printed)))}
+    return [own, *(_search_result(item) for item in parts.items if item.content.strip())]
+
+
+def cited_ids(content: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The evidence keys that an answer cites, each once, in order: of the `content` of a message, as JSON values.
+
+    Raises:
+        InvalidRequest: the content is no list.
+    """
+    texts = [block for block in check_list("content", content) if isinstance(block, Mapping)]
+    citations = [citation for text in texts for citation in text.get("citations") or ()]
+    sources = [c["source"] for c in citations if isinstance(c, Mapping) and c.get("type") == "search_result_location"]
+    return list(dict.fromkeys(map(read_id, sources)))
+
+
+def _own(parts: Parts, mark: str) -> list[str]:
+    passages = [item.own_line() if item.content.strip() else f"{item.own_line()}; no text" for item in parts.items]
+    rest = [line for lines in tail(parts, mark) for line in lines]
+    fences = [explained(mark)] if parts.hints else []
+    return [*parts.head, *([_OWN_WORDS] if passages else []), *passages, *fences, *rest]
+
+
+def _search_result(item: Item) -> dict[str, object]:
+    return {
+        "type": "search_result",
+        "source": item.id,
+        "title": item.heading,
+        "content": [{"type": "text", "text": sentence} for sentence in sentences(item.content)],
+        "citations": {"enabled": True},
+    }
