@@ -105,6 +105,10 @@ class Store(Protocol):
     """Documents, their chunks and the indexes over them. Safe to call from several threads.
 
     One writer at a time, across processes: a second one waits for a bounded time. Readers never wait for writers.
+
+    Three methods are optional and save work. `vectors(doc_id)`: a document's stored vectors by their context digest, so
+    that a text under another name is not embedded again. `holders(content_digest)`: the documents with this content,
+    ordered by doc_id, so that a small ingestion needs no catalogue. `compact()`: called after an ingestion.
     """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
@@ -181,11 +185,12 @@ class SessionStore(Protocol):
     def record(
         self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
     ) -> None:
-        """Remember these, each in place of what was known of its key; durable when it returns.
+        """Remember these, each in place of what was known of its key; of two with one key, the later.
 
         Then forget what is beyond the policy, counted from the latest `at` of this call: entries older than
         `max_age_s`, all but the latest `max_items` of this session, all but the `max_sessions` sessions used latest.
-        Equal times are ordered by evidence key, and by session id.
+        Equal times are ordered by evidence key, and by session id and scope as `sessions` has them; the first stay.
+        When it returns, a kill of the process loses nothing. No entries: nothing is done.
 
         Raises:
             StoreError: it can't be kept.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,10 @@ from ingest_room import HookedStore, Room, fussy, sections, statuses
 
 from citewell.adapters.local import LocalStore
 from citewell.adapters.memory import MemoryStore
-from citewell.ingest.moves import Contents, Twin
-from citewell.model import Document, DocumentInfo, DocumentRecord, Filters
+from citewell.ingest.catalogue import Catalogue, Head
+from citewell.ingest.fingerprint import digest
+from citewell.ingest.moves import Contents, GivenUp
+from citewell.model import Document, DocumentChange, DocumentRecord, Filters
 from citewell.testing.fakes import HashEmbedder
 
 
@@ -229,23 +231,113 @@ def test_a_store_hands_out_the_vectors_that_it_was_given(room: Room) -> None:
     assert room.store.vectors("nothing.md") == {}  # type: ignore[attr-defined]  # both have it
 
 
+# Names that change places
+
+
+def shift(room: Room, *names: str) -> None:
+    """The first file is called as the second, that one as the third, and so on; the last as the first."""
+    for name in names:
+        move(room, name, f"{name}.old")
+    for old, new in zip(names, (*names[1:], names[0]), strict=True):
+        move(room, f"{old}.old", new)
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-6")
+@pytest.mark.parametrize("names", [("a.md", "b.md"), ("b.md", "a.md"), ("a.md", "b.md", "c.md", "d.md")])
+def test_names_that_change_places_embed_nothing_and_no_text_is_said_to_be_where_it_was(
+    room: Room, names: tuple[str, ...]
+) -> None:
+    room.write(**{name.removesuffix(".md"): f"# Title {name}\n\n{sections(3)} {name}" for name in names})
+    room.ingest()
+    texts = [room.texts(name) for name in names]
+    room.embedded()
+    shift(room, *names)
+    assert told(room, prune=True) == [(name, "updated", 0, "") for name in sorted(names)]
+    assert room.embedded() == []
+    assert [room.texts(name) for name in (*names[1:], names[0])] == texts
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_a_text_whose_old_name_was_emptied_is_not_embedded_again(room: Room) -> None:
+    room.write(a=sections(3))
+    room.ingest()
+    room.write(b=(room.folder / "a.md").read_text(encoding="utf-8"), a="")
+    room.embedded()
+    assert told(room) == [("a.md", "deleted", 0, "it is empty"), ("b.md", "added", 0, "")]
+    assert room.embedded() == []
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_when_one_of_two_equal_texts_is_edited_the_other_one_is_still_known(room: Room) -> None:
+    room.write(a="# One\n\nThe same text.", b="# One\n\nThe same text.")
+    room.ingest()
+    room.embedded()
+    room.write(a="Another text.", c="# One\n\nThe same text.")
+    assert told(room)[-1] == ("c.md", "added", 0, "same text as 'b.md'")
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_new_document_that_could_not_be_stored_is_not_said_to_have_the_text(tmp_path: Path) -> None:
+    class Once(HookedStore):
+        def apply(self, changes: Sequence[DocumentChange]) -> None:
+            if any(change.document.doc_id == "a.md" for change in changes):
+                raise ValueError("no")
+            super().apply(changes)
+
+    room = Room(tmp_path / "docs", Once())
+    room.write(a="The same text.", b="The same text.")
+    assert [(file.doc_id, file.status, file.detail) for file in room.ingest().files] == [
+        ("a.md", "failed", "ValueError: no"),
+        ("b.md", "added", ""),
+    ]
+
+
 # The bookkeeping
 
 
-def head(doc_id: str, content: str) -> DocumentInfo:
-    return DocumentInfo(doc_id, "", "", None, None, {}, 1, 1, "", content)
+def contents(stored: Mapping[str, str], leaving: Sequence[str] = ()) -> Contents:
+    room = Room(Path(), HookedStore())
+    room.ingestion.documents([Document(doc_id, text) for doc_id, text in stored.items()])
+    return Contents(Catalogue(room.store), leaving)
+
+
+def new(doc_id: str, text: str) -> DocumentRecord:
+    return DocumentRecord(doc_id, content_digest=digest(text))
+
+
+def head(doc_id: str, text: str) -> Head:
+    return Head(doc_id, "", "", digest(text), 1)
 
 
 @pytest.mark.requirement("INGEST-6")
 def test_a_text_that_its_document_gives_up_is_no_longer_said_to_be_there() -> None:
-    contents = Contents({"a": head("a", "A"), "b": head("b", "B")})
-    assert contents.twin(DocumentRecord("a", content_digest="X")) is None
-    assert contents.twin(DocumentRecord("c", content_digest="A")) is None
-    assert contents.twin(DocumentRecord("d", content_digest="A")) == Twin("c", "same text as 'c'")
+    texts = contents({"a": "A", "b": "B"})
+    assert texts.twin(new("a", "X"), head("a", "A")) is None
+    assert texts.twin(new("c", "A"), None) is None
+    assert texts.twin(new("d", "A"), None) == "c"
+    assert texts.remark("d", lost=()) == "same text as 'c'"
+    assert texts.remark("d", lost={"c"}) == ""
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_text_that_another_document_gives_up_later_in_the_run_is_not_said_to_be_there() -> None:
+    texts = contents({"a": "A", "b": "B"})
+    assert texts.twin(new("a", "B"), head("a", "A")) == "b"
+    assert texts.remark("a", lost=()) == "same text as 'b'"
+    assert texts.twin(new("b", "A"), head("b", "B")) is None
+    assert [texts.remark(doc_id, lost=()) for doc_id in ("a", "b")] == ["", ""]
 
 
 @pytest.mark.requirement("INGEST-6")
 def test_a_document_whose_text_stays_takes_no_other_ones_over() -> None:
-    contents = Contents({"a": head("a", "A"), "b": head("b", "A")}, leaving=["a"])
-    assert contents.twin(DocumentRecord("b", content_digest="A")) is None
-    assert contents.moved == {}
+    texts = contents({"a": "A", "b": "A"}, leaving=["a"])
+    assert texts.twin(new("b", "A"), head("b", "A")) is None
+    assert texts.moved == {}
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_given_up_vectors_are_kept_up_to_a_bound_and_the_oldest_go_first() -> None:
+    given_up = GivenUp()
+    for number in range(5):
+        given_up.keep(f"text {number}", {f"{number}/{chunk}": np.zeros(1, np.float32) for chunk in range(1_000)})
+    assert [len(given_up.of(f"text {number}")) for number in range(6)] == [0, 1_000, 1_000, 1_000, 1_000, 0]

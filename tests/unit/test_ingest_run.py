@@ -313,6 +313,19 @@ def test_prune_touches_only_documents_of_the_same_root_and_prefix(room: Room, tm
 
 
 @pytest.mark.requirement("INGEST-5")
+def test_what_came_with_a_folder_below_or_above_under_the_same_id_is_pruned_too(room: Room) -> None:
+    """However it came: its file lies in the folder, and would have this very id."""
+    room.write(top="Top.", sub__a="A.", sub__b="B.")
+    below = room.folder / "sub"
+    room.ingest(below, prefix="sub")
+    (below / "a.md").unlink()
+    assert statuses(room.ingest(prune=True)) == {"sub/a.md": "deleted", "sub/b.md": "updated", "top.md": "added"}
+    (below / "b.md").unlink()
+    assert statuses(room.ingest(below, prefix="other", prune=True)) == {}
+    assert statuses(room.ingest(below, prefix="sub", prune=True)) == {"sub/b.md": "deleted"}
+
+
+@pytest.mark.requirement("INGEST-5")
 def test_a_folder_that_could_not_be_read_to_its_end_is_not_pruned(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.write(a="Text a.", locked__b="Text b.")
     room.ingest()

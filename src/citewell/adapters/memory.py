@@ -252,6 +252,11 @@ class MemoryStore:
             return {}
         return {chunk.context_digest: version.vectors[chunk.chunk_index].copy() for chunk in version.chunks}
 
+    def holders(self, content_digest: str) -> list[str]:
+        """The documents with this content, ordered by doc_id."""
+        documents = self._current().documents
+        return sorted(name for name, version in documents.items() if version.record.content_digest == content_digest)
+
     def sessions(self) -> MemorySessions:
         """What sessions were shown."""
         return self._sessions

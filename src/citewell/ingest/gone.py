@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from citewell.identity import normalize_id
+from citewell.ingest.catalogue import Catalogue, Head
 from citewell.ingest.fingerprint import root_of
 from citewell.ingest.ignore import Reason
 from citewell.ingest.walk import Found
-from citewell.model import DocumentInfo, FileReport
+from citewell.model import FileReport
 
 _NOT_FOLLOWED = ".gitignore leaves it out now: its stored version stays and is not brought up to date"
 _TO_BE_PRUNED = ".citewellignore leaves it out now: its stored version stays until a run prunes"
@@ -35,16 +36,16 @@ class Missing:
     reports: tuple[FileReport, ...] = ()
 
 
-def missing(found: Found, heads: Mapping[str, DocumentInfo], *, prune: bool) -> Missing:
+def missing(found: Found, catalogue: Catalogue, *, prune: bool) -> Missing:
     """Judge the stored documents of the walked folders and this prefix; of a folder not walked to its end, none."""
     leaving: dict[str, str] = {}
     reports: list[FileReport] = []
     names = lru_cache(maxsize=None)(_names)
-    for head, root in _unseen(found, heads):
-        reason = _left_out(found.left_out, root, head.source)
+    for head, root, path in _unseen(found, catalogue):
+        reason = _left_out(found.left_out, root, path)
         if reason == "glob":
             continue
-        if not _is_there(names, root, head.source):
+        if not _is_there(names, root, path):
             leaving[head.doc_id] = "its file is gone"
         elif reason == ".citewellignore" and prune:
             leaving[head.doc_id] = ".citewellignore leaves it out"
@@ -54,16 +55,26 @@ def missing(found: Found, heads: Mapping[str, DocumentInfo], *, prune: bool) -> 
     return Missing(leaving if prune else {}, tuple(reports))
 
 
-def _unseen(found: Found, heads: Mapping[str, DocumentInfo]) -> Iterator[tuple[DocumentInfo, str]]:
-    """Documents that came from a walked folder, and the folder; it may have been called by another name then."""
-    roots = {os.path.realpath(root.path): root.path for root in found.roots if root.whole}
+def _unseen(found: Found, catalogue: Catalogue) -> Iterator[tuple[Head, str, str]]:
+    """Documents whose file lies in a walked folder and would have this very id there; the folder and the path in it.
+
+    They may have come with a folder above it or below it, or when it was called by another name.
+    """
+    roots = [(os.path.realpath(root.path).rstrip(os.sep), root.path) for root in found.roots if root.whole]
+    if not roots:
+        return
     real = lru_cache(maxsize=None)(os.path.realpath)
     seen = {file.doc_id for file in found.files}
-    for doc_id, head in heads.items():
+    for doc_id, head in catalogue.whole.items():
         origin = root_of(head.fingerprint)
-        root = roots.get(str(real(origin))) if origin and doc_id not in seen else None
-        if root is not None and doc_id == normalize_id(f"{found.prefix}{head.source}"):
-            yield head, root
+        if not origin or doc_id in seen:
+            continue
+        place = os.path.join(real(origin), head.source)  # noqa: PTH118 - a text to a text
+        for top, root in roots:
+            path = place.removeprefix(f"{top}{os.sep}")
+            if path != place and doc_id == normalize_id(f"{found.prefix}{path}"):
+                yield head, root, path
+                break
 
 
 def _left_out(places: Mapping[tuple[str, str], Reason], root: str, path: str) -> Reason | None:

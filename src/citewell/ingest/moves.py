@@ -1,54 +1,105 @@
 """Which document has which text while a run goes on, so that moved and doubled texts are said and not embedded again.
 
-Pure bookkeeping over the catalogue as it was at the start; knows no file and no store.
+Bookkeeping over the catalogue and the new versions as they come; knows no file and no store.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from citewell.model import DocumentInfo, DocumentRecord
+from citewell.ingest.catalogue import Catalogue, Head
+from citewell.model import DocumentRecord
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """Another document with the same text, and what is to be said of it."""
+    Vectors = Mapping[str, NDArray[np.float32]]
 
-    doc_id: str
-    remark: str
+_KEPT = 4_096
+"""Vectors of given-up texts: a few MB."""
 
 
 class Contents:
     """The texts of the stored documents, those that are `leaving` apart, and of the new versions as they come."""
 
-    def __init__(self, heads: Mapping[str, DocumentInfo], leaving: Collection[str] = ()) -> None:
-        self._heads = heads
-        self._staying: dict[str, str] = {}
+    def __init__(self, catalogue: Catalogue, leaving: Collection[str] = ()) -> None:
+        self._catalogue = catalogue
+        self._gone = frozenset(leaving)
         self._leaving: dict[str, deque[str]] = {}
+        self._brought: set[str] = set()
+        """Documents that get another text than the one that is stored, or none, or have none there yet."""
+        self._first: dict[str, str] = {}
+        """By content: the first of them that has it."""
+        self._twins: dict[str, tuple[str, str]] = {}
+        """By document: the other one, and the content that both have."""
+        self._arrived: dict[str, str] = {}
         self.moved: dict[str, str] = {}
         """Of those that are leaving: the document that has taken the text over."""
-        gone = set(leaving)
-        for doc_id in sorted(heads):
-            content = heads[doc_id].content_digest
-            if doc_id in gone:
-                self._leaving.setdefault(content, deque()).append(doc_id)
-            else:
-                self._staying.setdefault(content, doc_id)
+        for doc_id in sorted(self._gone):
+            self._leaving.setdefault(catalogue.whole[doc_id].content_digest, deque()).append(doc_id)
 
-    def twin(self, record: DocumentRecord) -> Twin | None:
-        """The document whose text this new version has; None if no other has it.
+    def twin(self, record: DocumentRecord, head: Head | None) -> str | None:
+        """The document whose text this new version has; None if no other has it. `head` is the stored version's.
 
-        A text that left one place and came up at another has moved; of several places the first one by document id
-        takes it.
+        A text that left one place and came up at another has moved; of several places the first one that asks takes it.
         """
-        head, content = self._heads.get(record.doc_id), record.content_digest
-        if head and head.content_digest != content and self._staying.get(head.content_digest) == record.doc_id:
-            del self._staying[head.content_digest]
-        first = self._staying.setdefault(content, record.doc_id)
-        if self._leaving.get(content) and not (head and head.content_digest == content):
-            old = self._leaving[content].popleft()
-            self.moved[old] = record.doc_id
-            return Twin(old, f"moved from {old!r}")
-        return None if first == record.doc_id else Twin(first, f"same text as {first!r}")
+        doc_id, content = record.doc_id, record.content_digest
+        if head is None or head.content_digest != content:
+            self._brought.add(doc_id)
+            if self._leaving.get(content):
+                return self._move(self._leaving[content].popleft(), doc_id, content)
+        other = self._other(doc_id, content)
+        if other is not None:
+            self._twins[doc_id] = (other, content)
+        return other
+
+    def went(self, doc_id: str) -> None:
+        """A document that has no text any more."""
+        self._brought.add(doc_id)
+
+    def _move(self, old: str, new: str, content: str) -> str:
+        self.moved[old], self._arrived[new] = new, old
+        self._first.setdefault(content, new)
+        return old
+
+    def _other(self, doc_id: str, content: str) -> str | None:
+        for holder in self._catalogue.holders(content):
+            if holder not in self._brought and holder not in self._gone:
+                return holder if holder != doc_id else None
+        first = self._first.setdefault(content, doc_id)
+        return first if first != doc_id else None
+
+    def remark(self, doc_id: str, lost: Collection[str]) -> str:
+        """What is to be said of a document's text at the end of the run; empty if no other has it.
+
+        What got another text later in the run is no twin any more, nor is a new one that is `lost`: not stored.
+        """
+        if doc_id in self._arrived:
+            return f"moved from {self._arrived[doc_id]!r}"
+        other, content = self._twins.get(doc_id, ("", ""))
+        is_new = self._first.get(content) == other
+        has_it = other not in lost if is_new else other not in self._brought
+        return f"same text as {other!r}" if other and has_it else ""
+
+
+class GivenUp:
+    """Vectors of texts that documents gave up lately, for names that change places: 1 becomes 2, and 2 becomes 3."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, Vectors] = OrderedDict()
+        self._count = 0
+
+    def keep(self, content: str, vectors: Vectors) -> None:
+        """Keep these for a while, by the digest of the text that they belong to; the oldest go first."""
+        if content not in self._held:
+            self._held[content] = vectors
+            self._count += len(vectors)
+        while self._count > _KEPT:
+            self._count -= len(self._held.popitem(last=False)[1])
+
+    def of(self, content: str) -> Vectors:
+        """Those of a text, by the context digest of their chunk; none if it was not given up."""
+        return self._held.get(content, {})

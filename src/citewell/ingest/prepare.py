@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 from citewell.admission import check_category
 from citewell.errors import CitewellError, IngestError
 from citewell.ingest import split
+from citewell.ingest.catalogue import Catalogue, Head
 from citewell.ingest.embed import Input, embedding_digest
 from citewell.ingest.files import Unsettled
 from citewell.ingest.fingerprint import digest, fingerprint, root_of
-from citewell.ingest.moves import Contents
+from citewell.ingest.moves import Contents, GivenUp
 from citewell.ingest.plan import Plan, diff
 from citewell.ingest.visible import has_text
-from citewell.model import Chunk, DocumentInfo, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument, Text
+from citewell.model import Chunk, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument, Text
 from citewell.ports import Embedder
 
 if TYPE_CHECKING:
@@ -133,29 +134,33 @@ Outcome = Prepared | Gone | FileReport
 class Preparation:
     """Prepares one source after the other; remembers their contents to tell equal ones.
 
-    `heads` is the catalogue as it was at the start of the run, `stored` reads one document's stored version, `vectors`
-    its vectors by context digest; documents that are `leaving` will be deleted by this run, and those whose file goes
-    while it runs, if they came from a root that is `pruned`.
+    `stored` reads one document's stored version, `vectors` its vectors by context digest; documents that are `leaving`
+    will be deleted by this run, and those whose file goes while it runs, if they came from a root that is `pruned`.
     """
 
     def __init__(
         self,
         options: Options,
-        heads: Mapping[str, DocumentInfo],
+        catalogue: Catalogue,
         stored: Callable[[str], StoredDocument | None],
         vectors: Callable[[str], Vectors] = lambda _: {},
         *,
         leaving: Collection[str] = (),
         pruned: Collection[str] = (),
     ) -> None:
-        self._options, self._heads, self._stored, self._vectors = options, heads, stored, vectors
+        self._options, self._catalogue, self._stored, self._vectors = options, catalogue, stored, vectors
         self._facts, self._pruned = options.facts(), pruned
-        self._contents = Contents(heads, leaving)
+        self._contents = Contents(catalogue, leaving)
+        self._given_up = GivenUp()
 
     @property
     def moved(self) -> Mapping[str, str]:
         """Of documents that are leaving: the one that has taken the text over."""
         return self._contents.moved
+
+    def remark(self, doc_id: str, lost: Collection[str]) -> str:
+        """What is to be said at the end of a run of a document whose text another one has or had."""
+        return self._contents.remark(doc_id, lost)
 
     def prepare(self, source: Source) -> Outcome:
         """What is to be done about a source; never raises for what is wrong with the source itself."""
@@ -174,17 +179,17 @@ class Preparation:
 
     def _vanished(self, source: Source) -> Outcome:
         """A file that went between walk and reading is as gone as one that the walk didn't meet."""
-        head = self._heads.get(source.doc_id)
+        head = self._catalogue.head(source.doc_id)
         if head and source.root in self._pruned and root_of(head.fingerprint) == source.root:
             return Gone(source.doc_id, "its file is gone")
         return self._kept(source, "its file went before it could be read")
 
     def _kept(self, source: Source, detail: str) -> FileReport:
-        head = self._heads.get(source.doc_id)
+        head = self._catalogue.head(source.doc_id)
         return FileReport(source.doc_id, "skipped", head.chunks if head else 0, detail=detail)
 
     def _prepare(self, source: Source) -> Outcome:
-        head = self._heads.get(source.doc_id)
+        head = self._catalogue.head(source.doc_id)
         if head is not None:
             _refuse_second_root(source, root_of(head.fingerprint))
         data = source.load()
@@ -194,12 +199,25 @@ class Preparation:
         text = _understood(partial(source.read, data))
         if not has_text(text.text, text.start):
             detail = "; ".join(text.remarks) or ("there is no text in it" if text.text else "it is empty")
+            self._give_up(head)
+            self._contents.went(source.doc_id)
             return Gone(source.doc_id, detail) if head else FileReport(source.doc_id, "no_text", detail=detail)
         record, chunks, subjects = _understood(partial(self._new_version, source, text, mark))
-        twin = self._contents.twin(record)
-        others = self._vectors(twin.doc_id) if twin else {}
+        if head is None or head.content_digest != record.content_digest:
+            self._give_up(head)
+        others = self._vectors_of(record, head)
         plan = diff(self._stored(source.doc_id) if head else None, record, chunks, others)
-        return Prepared(plan, subjects, text.remarks + ((twin.remark,) if twin else ()), others)
+        return Prepared(plan, subjects, text.remarks, others)
+
+    def _give_up(self, head: Head | None) -> None:
+        """Keep the vectors of a version that goes: its text may come up under another name."""
+        if head is not None:
+            self._given_up.keep(head.content_digest, self._vectors(head.doc_id))
+
+    def _vectors_of(self, record: DocumentRecord, head: Head | None) -> Vectors:
+        """Of a document with the same text."""
+        twin = self._contents.twin(record, head)
+        return self._vectors(twin) if twin is not None else self._given_up.of(record.content_digest)
 
     def _new_version(
         self, source: Source, text: Text, mark: str

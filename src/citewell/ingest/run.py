@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from citewell.admission import check_category, check_labels
 from citewell.errors import CitewellError, InvalidRequest
 from citewell.ingest import split
+from citewell.ingest.catalogue import Catalogue
 from citewell.ingest.gone import Missing, missing
 from citewell.ingest.ignore import selection
 from citewell.ingest.options import OnProgress, Progress
@@ -24,7 +25,7 @@ from citewell.ingest.prepare import Analyze, Gone, Options, Preparation, Prepare
 from citewell.ingest.sources import Texts, document_sources, file_source
 from citewell.ingest.walk import walk
 from citewell.ingest.write import BatchEmbedder, BatchWriter
-from citewell.model import Document, DocumentInfo, FileReport, IngestReport, StoreBinding
+from citewell.model import Document, FileReport, IngestReport, StoreBinding
 from citewell.ports import Embedder, Reader, Store
 
 if TYPE_CHECKING:
@@ -117,11 +118,11 @@ class Ingestion:
             takes=self._reader.takes,
             selection=picked,
         )
-        heads = self._heads()
-        lost = missing(found, heads, prune=prune)
+        catalogue = self._catalogue()
+        lost = missing(found, catalogue, prune=prune)
         sources = (file_source(file, self._reader, label, labels) for file in found.files)
         pruned = {root.path for root in found.roots if root.whole and prune}
-        run = _Run(self._store, self._embedder, self._options, self._clock, heads, lost, pruned)
+        run = _Run(self._store, self._embedder, self._options, self._clock, catalogue, lost, pruned)
         report = run.report([*found.refused, *lost.reports], sources, len(found.files), progress)
         return replace(report, ignored=len(found.left_out))
 
@@ -135,12 +136,12 @@ class Ingestion:
         A document without text deletes the stored one. Markdown may begin with front matter; what the Document itself
         says wins. Documents that are not given stay as they are.
         """
-        run = _Run(self._store, self._embedder, self._options, self._clock, self._heads(), Missing())
+        run = _Run(self._store, self._embedder, self._options, self._clock, self._catalogue(), Missing())
         return run.report([], document_sources(documents, self._texts), None, progress)
 
-    def _heads(self) -> dict[str, DocumentInfo]:
+    def _catalogue(self) -> Catalogue:
         self._store.bind(self._binding)
-        return {info.doc_id: info for info in self._store.documents()}
+        return Catalogue(self._store)
 
 
 def _checked_prefix(prefix: object) -> str:
@@ -163,13 +164,13 @@ class _Run:
         embedder: Embedder,
         options: Options,
         clock: Callable[[], float],
-        heads: Mapping[str, DocumentInfo],
+        catalogue: Catalogue,
         lost: Missing,
         pruned: Collection[str] = (),
     ) -> None:
         self._store, self._clock, self._leaving = store, clock, lost.leaving
         vectors: Callable[[str], Vectors] = getattr(store, "vectors", _no_vectors)
-        self._preparation = Preparation(options, heads, store.stored, vectors, leaving=lost.leaving, pruned=pruned)
+        self._preparation = Preparation(options, catalogue, store.stored, vectors, leaving=lost.leaving, pruned=pruned)
         self._stop = threading.Event()
         self._pipeline = Pipeline(
             BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop, self._tell
@@ -208,8 +209,15 @@ class _Run:
                 raise self._ended(error) from error
         self._latest = ""
         self._tell()
-        files = sorted([*refused, *self._reports], key=lambda file: (file.doc_id, file.status, file.detail))
+        files = sorted([*refused, *self._remarked()], key=lambda file: (file.doc_id, file.status, file.detail))
         return IngestReport(tuple(files), self._clock() - started)
+
+    def _remarked(self) -> Iterator[FileReport]:
+        """The reports, with what is known only now: which texts moved, and which are there twice."""
+        lost = {file.doc_id for file in self._reports if file.status == "failed"}
+        for file in self._reports:
+            remark = self._preparation.remark(file.doc_id, lost) if file.status in ("added", "updated") else ""
+            yield replace(file, detail="; ".join(filter(None, (file.detail, remark)))) if remark else file
 
     def _take(self, sources: Iterable[Source | FileReport]) -> Iterator[str]:
         """Prepare each source and hand full batches on; yields the doc_id of each."""

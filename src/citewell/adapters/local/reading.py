@@ -134,6 +134,14 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument
     return StoredDocument(record, version, tuple(held.get(first + index, "") for index in range(chunks)))
 
 
+def read_holders(connection: sqlite3.Connection, content_digest: str) -> list[str]:
+    """The documents with this content, ordered by doc_id."""
+    found = connection.execute(
+        "SELECT doc_id FROM documents WHERE content_digest = ? ORDER BY doc_id", (content_digest,)
+    )
+    return [doc_id for (doc_id,) in found]
+
+
 @decoded("a vector")
 def read_vectors(connection: sqlite3.Connection, doc_id: str) -> dict[str, NDArray[np.float32]]:
     """The vectors of a document by the context digest of their chunk."""

@@ -35,6 +35,7 @@ CREATE TABLE documents (
     title TEXT NOT NULL, source TEXT NOT NULL, category TEXT, scope TEXT, metadata TEXT NOT NULL,
     headings TEXT NOT NULL, fingerprint TEXT NOT NULL, content_digest TEXT NOT NULL);
 CREATE INDEX documents_by_version ON documents (version, first_row, chunks, stamp);
+CREATE INDEX documents_by_content ON documents (content_digest, doc_id);
 CREATE TABLE chunks (
     row INTEGER PRIMARY KEY, document INTEGER NOT NULL, chunk_index INTEGER NOT NULL, text TEXT NOT NULL,
     breadcrumb TEXT NOT NULL, span_start INTEGER NOT NULL, span_end INTEGER NOT NULL,
