@@ -17,6 +17,10 @@ HTTP statuses and MCP errors once. "Nothing found" is a status of a lookup, neve
     ├── EmbedderError          embedder          the embedder failed on a text
     │   ├── EmbedderMismatch   embedder_mismatch the store was filled by another embedder
     │   └── EmbedderUnavailable embedder_unavailable  model not installed, endpoint down
+    ├── Unauthorized           unauthorized      a server's caller bears no known token
+    ├── Forbidden              forbidden         a server's caller may not do this
+    ├── Busy                   busy              too many calls wait already
+    ├── TimedOut               timed_out         the work took longer than its caller waits
     ├── RerankerError          reranker          the reranker failed or took too long
     └── IngestError            ingest            a document can't be read or split
 """
@@ -126,6 +130,30 @@ class EmbedderUnavailable(EmbedderError):
     """The model is not installed, or its endpoint doesn't answer."""
 
     code = "embedder_unavailable"
+
+
+class Unauthorized(CitewellError):
+    """The call to a server bears no token that is known."""
+
+    code = "unauthorized"
+
+
+class Forbidden(CitewellError):
+    """The caller of a server may not do this."""
+
+    code = "forbidden"
+
+
+class Busy(CitewellError):
+    """Too many calls wait already; try again in a moment."""
+
+    code = "busy"
+
+
+class TimedOut(CitewellError):
+    """The work took longer than its caller waits; it ends by itself."""
+
+    code = "timed_out"
 
 
 class RerankerError(CitewellError):

@@ -3,11 +3,13 @@
     keys       the table of every key: name, type, default, meaning
     parse      text or environment -> {dotted key: value}
     settings   {dotted key: value} -> Settings
+    tokens     the table of who may call the servers
 
 It knows no engine and no model; what a value means is the business of the room that uses it.
 """
 
 from citewell.config.keys import KEYS, Key
-from citewell.config.settings import EmbedderSettings, Settings, StoreSettings
+from citewell.config.settings import EmbedderSettings, ServerSettings, Settings, StoreSettings
+from citewell.config.tokens import Token, digest_of
 
-__all__ = ["KEYS", "EmbedderSettings", "Key", "Settings", "StoreSettings"]
+__all__ = ["KEYS", "EmbedderSettings", "Key", "ServerSettings", "Settings", "StoreSettings", "Token", "digest_of"]

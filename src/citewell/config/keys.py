@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from citewell.admission import MAX_COUNT
+from citewell.config.tokens import read_tokens
 from citewell.errors import ConfigError
 from citewell.model import PATHS, Budget, LookupPolicy, SearchPolicy, SessionPolicy
 
@@ -144,6 +145,13 @@ def _weights(name: str, raw: object) -> Mapping[str, float]:
     return {**_SEARCH.weights, **{path: weight(f"{name}.{path}", table[path]) for path in PATHS if path in table}}
 
 
+def _words(name: str, raw: object) -> tuple[str, ...]:
+    words = () if raw == "" else _from_text(name, raw, "a list of texts")
+    if not isinstance(words, list | tuple) or any(not isinstance(word, str) or not word for word in words):
+        raise refuse(name, raw, "a list of texts")
+    return tuple(words)
+
+
 _MANY = 1_000_000_000
 _RAG, _SEARCH, _BUDGET, _SESSION = LookupPolicy(), SearchPolicy(), Budget(), SessionPolicy()
 
@@ -220,5 +228,15 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("embedder.query-prefix", _text, "", "Put before every query."),
     Key("embedder.passage-prefix", _text, "", "Put before every passage."),
+    Key("server.host", _text, "127.0.0.1", "The address to listen on; one that others can reach needs tokens."),
+    Key("server.port", _whole(0, 65_535), 8642, "The port to listen on; 0 = any free one."),
+    Key("server.tokens", read_tokens, (), "Bearer tokens: name, token, scope and ingest of each caller.", secret=True),
+    Key("server.workers", _whole(1, 256), 8, "How many lookups run at once; the others wait their turn."),
+    Key("server.timeout", _positive, 30.0, "Seconds that a caller waits for a lookup."),
+    Key("server.max-body", _whole(1, _MANY), 10_000_000, "The most bytes of a request, uploads among them."),
+    Key("server.rate", _whole(0, _MANY), 600, "The most requests of a caller within a minute; 0 = no limit."),
+    Key("server.cors-origins", _words, (), "Web origins whose pages may call; none unless named."),
+    Key("server.allowed-hosts", _words, (), "Host names that requests may name; unset = the address listened on."),
+    Key("server.public-url", _optional(_text), None, "The address that readers of evidence reach the server at."),
     Key("embedder.cache-dir", _optional(_text), None, "Where the default model lies; unset = the user's cache folder."),
 )

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from citewell.config.keys import KEYS
 from citewell.config.parse import parse_environment, parse_file, parse_mapping
+from citewell.config.tokens import Token
 from citewell.errors import ConfigError, InvalidRequest
 from citewell.fusion import check_weights
 from citewell.model import Budget, LookupPolicy, SearchPolicy, SessionPolicy
@@ -42,6 +43,29 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The `server.*` settings.
+
+    Attributes:
+        workers: lookups at once.
+        timeout_s: seconds that a caller waits.
+        max_body: bytes.
+        rate: requests of a caller within a minute; 0 = no limit.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    tokens: tuple[Token, ...] = ()
+    workers: int = 8
+    timeout_s: float = 30.0
+    max_body: int = 10_000_000
+    rate: int = 600
+    cors_origins: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    public_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be configured, read once (API-7).
 
@@ -52,6 +76,7 @@ class Settings:
         store: `store.*`.
         sessions: `session.*`.
         embedder: `embedder.*`.
+        server: `server.*`.
         top_k: `rag.top-k`; it has done its work in `lookup`.
         origins: by dotted key, where its value came from; a key that is not there has its default.
     """
@@ -62,6 +87,7 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     sessions: SessionPolicy = field(default_factory=SessionPolicy)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
     top_k: int | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,7 +178,7 @@ def _fall_back(values: dict[str, object], origins: dict[str, str]) -> None:
         )
 
 
-_FIELDS = {"store.lock-timeout": "lock_timeout_s", "session.max-age": "max_age_s"}
+_FIELDS = {"store.lock-timeout": "lock_timeout_s", "session.max-age": "max_age_s", "server.timeout": "timeout_s"}
 
 
 def _section(values: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -177,6 +203,7 @@ def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings
         store=StoreSettings(**_section(values, "store")),
         sessions=SessionPolicy(**_section(values, "session")),
         embedder=EmbedderSettings(**_section(values, "embedder")),
+        server=ServerSettings(**_section(values, "server")),
         top_k=values["rag.top-k"],
         origins=dict(origins),
     )
@@ -189,6 +216,7 @@ _PLACES = {
     "store": "store",
     "session": "sessions",
     "embedder": "embedder",
+    "server": "server",
 }
 
 
@@ -202,6 +230,6 @@ def _values(settings: Settings) -> dict[str, object]:
 
 
 def _shown(value: object, *, secret: bool) -> object:
-    if secret and value is not None:
+    if secret and value:
         return "(set)"
     return list(value) if isinstance(value, tuple) else value
