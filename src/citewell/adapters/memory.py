@@ -273,6 +273,7 @@ class MemoryStore:
     def close(self) -> None:
         """Refuse every further call."""
         self._closed = True
+        self._sessions.close()
 
     def _current(self) -> _Commit:
         if self._closed:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from citewell.testing.embedder import EmbedderContract
     from citewell.testing.search import SearchPortContract
+    from citewell.testing.sessions import SessionContract
     from citewell.testing.store import StoreContract
 
-__all__ = ["EmbedderContract", "SearchPortContract", "StoreContract"]
+__all__ = ["EmbedderContract", "SearchPortContract", "SessionContract", "StoreContract"]
 
 _SUITES = (
     "embedder",
@@ -26,12 +27,14 @@ _SUITES = (
     "search_answers",
     "search_base",
     "search_modes",
+    "sessions",
     "store",
     "store_base",
     "store_concurrency",
     "store_filters",
     "store_life",
     "store_paths",
+    "store_sessions",
     "store_values",
     "store_writes",
 )
@@ -39,6 +42,7 @@ _SUITES = (
 _HOMES = {
     "EmbedderContract": "citewell.testing.embedder",
     "SearchPortContract": "citewell.testing.search",
+    "SessionContract": "citewell.testing.sessions",
     "StoreContract": "citewell.testing.store",
 }
 

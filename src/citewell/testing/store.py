@@ -22,6 +22,7 @@ from citewell.testing.store_concurrency import Snapshots, Threads
 from citewell.testing.store_filters import CombinedFilters, SingleFilters
 from citewell.testing.store_life import Bindings, Catalogues, EmptyStores, Lifetimes
 from citewell.testing.store_paths import DensePaths, LexicalPaths, Similarities
+from citewell.testing.store_sessions import StoreSessions
 from citewell.testing.store_values import HostileValues, RoundTrips
 from citewell.testing.store_writes import Conflicts, Deletions, Replacements
 
@@ -43,8 +44,9 @@ class StoreContract(
     RoundTrips,
     Snapshots,
     Threads,
+    StoreSessions,
 ):
-    """Every sentence of `citewell.ports.Store` and `citewell.ports.Snapshot`, as tests.
+    """Every sentence of `citewell.ports.Store`, `Snapshot` and `SessionStore`, as tests.
 
     Override the fixture `store`; `reopen` if the engine keeps its contents; `compact` if its lexical statistics need a
     call after deletions; `recall` and `statistics_tolerance` where it is exact, or can't be.

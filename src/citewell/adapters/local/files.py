@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +91,22 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def make(file: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a database under another name, then give it its own; for the one process that may, where there is none."""
+    new = file.with_name(f"{file.name}.new")
+    _clear(new)
+    try:
+        connection = sqlite3.connect(new, isolation_level=None)
+        try:
+            fill(connection)
+        finally:
+            connection.close()
+        new.replace(file)
+    finally:
+        _clear(new)
+    _keep_name(file.parent)
+
+
 def keep_log_files(file: Path) -> None:
     """Put back the log and its index, empty, if SQLite has removed them, so that readers can go on sharing them.
 
@@ -105,6 +121,20 @@ def keep_log_files(file: Path) -> None:
 def bytes_of(file: Path) -> int:
     """Bytes in the database and its log; a file that comes or goes meanwhile is no matter."""
     return sum(size for name in (file, *_beside(file)) for size in _look_at(name)[:1])
+
+
+def _clear(new: Path) -> None:
+    for end in ("", "-journal", "-wal", "-shm"):
+        new.with_name(f"{new.name}{end}").unlink(missing_ok=True)
+
+
+def _keep_name(folder: Path) -> None:
+    """See to it that a power failure can't take the name that a file has got."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _beside(file: Path) -> tuple[Path, Path]:

@@ -7,12 +7,12 @@ leaves, has therefore been lost, and is never replaced by an empty one.
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from pathlib import Path
 
 from citewell.adapters.local.core import INDEX_NAME, LOCK_NAME, Core
 from citewell.adapters.local.faults import RESTORE, translated
+from citewell.adapters.local.files import make
 from citewell.adapters.local.schema import FILE_NAME, fill
 from citewell.errors import StoreCorrupt, StoreLocked, StoreUnreachable
 
@@ -90,38 +90,8 @@ def _make_once(core: Core) -> None:
             with core.locked(_GLANCE_S):
                 if not core.file.exists():
                     _check_not_lost(core)
-                    _make(core.file)
+                    make(core.file, fill)
         except StoreLocked as held:
             if time.monotonic() >= deadline:
                 message = f"no store could be made within {patience:g} s: {held.message}"
                 raise StoreLocked(message, way_out=held.way_out) from held
-
-
-def _make(file: Path) -> None:
-    """Make the database under another name, then give it its own."""
-    new = file.with_name(f"{file.name}.new")
-    _clear(new)
-    try:
-        connection = sqlite3.connect(new, isolation_level=None)
-        try:
-            fill(connection)
-        finally:
-            connection.close()
-        new.replace(file)
-    finally:
-        _clear(new)
-    _keep_name(file.parent)
-
-
-def _clear(new: Path) -> None:
-    for end in ("", "-journal", "-wal", "-shm"):
-        new.with_name(f"{new.name}{end}").unlink(missing_ok=True)
-
-
-def _keep_name(folder: Path) -> None:
-    """See to it that a power failure can't take the name that a file has got."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

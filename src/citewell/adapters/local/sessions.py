@@ -6,50 +6,34 @@ It knows no document: a key that is no longer stored is remembered until its tim
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from citewell.adapters.local.faults import translated
-from citewell.errors import StoreUnreachable
-from citewell.model import SessionInfo, SessionPolicy, Shown
+from citewell.adapters.local.sessions_file import NAME, SessionsFile
+from citewell.errors import StoreError
+from citewell.model import Finding, SessionInfo, SessionPolicy, Shown
 
-NAME = "sessions.db"
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS shown (
-    session TEXT NOT NULL,
-    scope TEXT NOT NULL,       -- a JSON list of sorted labels, or null
-    evidence_key TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    at REAL NOT NULL,
-    PRIMARY KEY (session, scope, evidence_key)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS shown_at ON shown (at);
+_SHOWN = """
+SELECT evidence_key, digest, at, whole FROM shown JOIN session ON session.id = shown.session
+WHERE name = ? AND scope = ? AND at >= ?
 """
+_BEGIN = "INSERT INTO session (name, scope, last_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_FIND = "SELECT id FROM session WHERE name = ? AND scope = ?"
 _RECORD = "INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?, ?)"
 _FORGET_OLD = "DELETE FROM shown WHERE at < ?"
 _FORGET_BEYOND = """
-DELETE FROM shown WHERE session = ?1 AND scope = ?2 AND evidence_key IN (
-    SELECT evidence_key FROM shown WHERE session = ?1 AND scope = ?2
-    ORDER BY at DESC, evidence_key LIMIT -1 OFFSET ?3
-)
+DELETE FROM shown WHERE session = ?1 AND evidence_key IN (
+    SELECT evidence_key FROM shown WHERE session = ?1 ORDER BY at DESC, evidence_key LIMIT -1 OFFSET ?2)
 """
-_FORGET_SESSIONS = """
-DELETE FROM shown WHERE (session, scope) IN (
-    SELECT session, scope FROM shown GROUP BY session, scope
-    ORDER BY max(at) DESC, session, scope != 'null', scope LIMIT -1 OFFSET ?
-)
-"""
+_USED = "UPDATE session SET last_at = (SELECT max(at) FROM shown WHERE session = ?1) WHERE id = ?1"
+_FORGET_IDLE = "DELETE FROM session WHERE last_at < ?"
+_COUNT = "SELECT count(*) FROM session"
+_BY_USE = "SELECT last_at, name, scope, id FROM session"
 _LIST = """
-SELECT session, scope, count(*), max(at) FROM shown
-GROUP BY session, scope ORDER BY session, scope != 'null', scope
+SELECT name, scope, count(*), last_at FROM session JOIN shown ON session.id = shown.session GROUP BY session.id
 """
-_T = TypeVar("_T")
 _NO_ROWS: list[Any] = []
 
 
@@ -58,20 +42,16 @@ class LocalSessions:
 
     Args:
         directory: of the store.
-        timeout_s: how long one process waits for another that is recording.
+        read_only: whether never to write.
     """
 
-    def __init__(self, directory: Path, *, timeout_s: float = 30.0) -> None:
-        self._file, self._timeout_s = directory / NAME, timeout_s
-        self._turn, self._pid = threading.Lock(), os.getpid()
-        self._connection: sqlite3.Connection | None = None
-        self._closed = False
+    def __init__(self, directory: Path, *, read_only: bool = False) -> None:
+        self._file = SessionsFile(directory, read_only=read_only)
 
     def shown(self, session: str, scope: tuple[str, ...] | None, *, since: float) -> Mapping[str, Shown]:
         """What it was shown at `since` or later."""
-        select = "SELECT evidence_key, digest, at FROM shown WHERE session = ? AND scope = ? AND at >= ?"
-        rows = self._read(lambda found: found.execute(select, (session, _text(scope), since)).fetchall(), _NO_ROWS)
-        return {key: Shown(key, digest, at) for key, digest, at in rows}
+        rows = self._rows(_SHOWN, (session, _text(scope), since))
+        return {key: Shown(key, digest, at, bool(whole)) for key, digest, at, whole in rows}
 
     def record(
         self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
@@ -79,64 +59,67 @@ class LocalSessions:
         """Remember these, and forget what is beyond the policy, in one transaction."""
         if not shown:
             return
-        labels, now = _text(scope), max(entry.at for entry in shown)
-        rows = [(session, labels, entry.evidence_key, entry.digest, entry.at) for entry in shown]
-        with self._turn, translated(self._file):
-            connection = self._connected()
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(_RECORD, rows)
-                connection.execute(_FORGET_OLD, (now - policy.max_age_s,))
-                connection.execute(_FORGET_BEYOND, (session, labels, policy.max_items))
-                connection.execute(_FORGET_SESSIONS, (policy.max_sessions,))
+        name, now = (session, _text(scope)), max(entry.at for entry in shown)
+        with self._file.written() as connection:
+            connection.execute(_BEGIN, (*name, now))
+            (number,) = connection.execute(_FIND, name).fetchone()
+            entries = [(number, entry.evidence_key, entry.digest, entry.at, entry.whole) for entry in shown]
+            connection.executemany(_RECORD, entries)
+            connection.execute(_FORGET_OLD, (now - policy.max_age_s,))
+            connection.execute(_FORGET_BEYOND, (number, policy.max_items))
+            connection.execute(_USED, (number,))
+            connection.execute(_FORGET_IDLE, (now - policy.max_age_s,))
+            _forget(connection, _beyond(connection, policy.max_sessions))
 
     def sessions(self) -> Iterator[SessionInfo]:
         """All of them, ordered by session id, then scope (None first)."""
-        rows = self._read(lambda found: found.execute(_LIST).fetchall(), _NO_ROWS)
-        infos = [SessionInfo(session, _labels(scope), count, at) for session, scope, count, at in rows]
-        return iter(sorted(infos, key=lambda info: (info.session, info.scope is not None, info.scope or ())))
+        infos = [SessionInfo(name, _labels(scope), count, at) for name, scope, count, at in self._rows(_LIST)]
+        return iter(sorted(infos, key=lambda info: _order(info.session, info.scope)))
 
     def forget(self, session: str) -> int:
         """Forget it in every scope."""
+        if not self._rows("SELECT 1 FROM session WHERE name = ?", (session,)):
+            return 0
+        with self._file.written() as connection:
+            numbers = connection.execute("SELECT id FROM session WHERE name = ?", (session,)).fetchall()
+            return _forget(connection, [number for (number,) in numbers])
 
-        def act(connection: sqlite3.Connection) -> int:
-            with connection:
-                return connection.execute("DELETE FROM shown WHERE session = ?", (session,)).rowcount
-
-        return self._read(act, 0)
+    def findings(self, *, repair: bool) -> list[Finding]:
+        """Whether the file is damaged; with `repair`, it is set aside, and sessions begin anew."""
+        damage = self._file.damage()
+        if not damage:
+            return []
+        if not repair:
+            return [Finding("damaged", NAME, detail=damage)]
+        try:
+            aside = self._file.set_aside()
+        except StoreError as error:
+            return [Finding("damaged", NAME, detail=f"{damage}; {error.message}")]
+        return [Finding("damaged", NAME, detail=f"{damage}; it is now {aside.name}", repaired=True)]
 
     def close(self) -> None:
         """Close the file. Idempotent."""
-        with self._turn:
-            self._closed = True
-            if self._connection is not None and self._pid == os.getpid():
-                self._connection.close()
-            self._connection = None
+        self._file.close()
 
-    def _read(self, act: Callable[[sqlite3.Connection], _T], nothing: _T) -> _T:
-        """Act on the file, if there is one yet."""
-        with self._turn, translated(self._file):
-            if self._connection is None and not self._closed and not self._file.exists():
-                return nothing
-            return act(self._connected())
+    def _rows(self, select: str, values: Sequence[str | float] = ()) -> list[Any]:
+        return self._file.read(lambda connection: connection.execute(select, values).fetchall(), _NO_ROWS)
 
-    def _connected(self) -> sqlite3.Connection:
-        if self._closed:
-            raise StoreUnreachable(f"the store {self._file.parent} is closed", way_out="Open it again.")
-        if self._connection is None or self._pid != os.getpid():
-            self._connection, self._pid = self._opened(), os.getpid()
-        return self._connection
 
-    def _opened(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._file, timeout=self._timeout_s, isolation_level=None, check_same_thread=False)
-        try:
-            with closing(connection.cursor()) as cursor:
-                cursor.execute("PRAGMA journal_mode = WAL")
-                cursor.executescript(_SCHEMA)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+def _beyond(connection: sqlite3.Connection, most: int) -> list[int]:
+    """The sessions that are too many: those used longest ago."""
+    if connection.execute(_COUNT).fetchone()[0] <= most:
+        return []
+    used = connection.execute(_BY_USE).fetchall()
+    used.sort(key=lambda row: (-row[0], *_order(row[1], _labels(row[2]))))
+    return [number for _, _, _, number in used[most:]]
+
+
+def _forget(connection: sqlite3.Connection, numbers: Sequence[int]) -> int:
+    """Forget these sessions; how many pieces of evidence they remembered."""
+    values = [(number,) for number in numbers]
+    gone = connection.executemany("DELETE FROM shown WHERE session = ?", values).rowcount if values else 0
+    connection.executemany("DELETE FROM session WHERE id = ?", values)
+    return gone
 
 
 def _text(scope: tuple[str, ...] | None) -> str:
@@ -146,3 +129,7 @@ def _text(scope: tuple[str, ...] | None) -> str:
 def _labels(text: str) -> tuple[str, ...] | None:
     labels = json.loads(text)
     return None if labels is None else tuple(labels)
+
+
+def _order(session: str, scope: tuple[str, ...] | None) -> tuple[str, bool, tuple[str, ...]]:
+    return session, scope is not None, scope or ()

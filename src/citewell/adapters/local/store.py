@@ -15,6 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from citewell.adapters.local.reading import (
     read_binding,
     read_catalogue,
     read_document,
+    read_holders,
     read_vectors,
     storable,
 )
@@ -60,7 +62,7 @@ class LocalStore:
         self._own = core
         self._closed = False
         self._turn = threading.Lock()
-        self._sessions = LocalSessions(core.path)
+        self._sessions = LocalSessions(core.file.parent, read_only=core.read_only)
 
     @classmethod
     def open(
@@ -147,6 +149,11 @@ class LocalStore:
         with self._core().reading() as connection:
             return read_document(connection, doc_id) if storable(doc_id) else None
 
+    def holders(self, content_digest: str) -> list[str]:
+        """The documents with this content, ordered by doc_id."""
+        with self._core().reading() as connection:
+            return read_holders(connection, content_digest)
+
     def vectors(self, doc_id: str) -> Mapping[str, NDArray[np.float32]]:
         """The stored vectors of a document by the context digest of their chunk; empty if there is none."""
         with self._core().reading() as connection:
@@ -165,8 +172,12 @@ class LocalStore:
         return StoreStatus(str(core.path), "local", documents, chunks, sequence, binding, core.details())
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
-        """Compare the truth with itself and with everything derived from it; with `repair`, make the derived anew."""
-        return verify(self._core(), repair=repair)
+        """Compare the truth with itself and with everything derived from it; with `repair`, make the derived anew.
+
+        A damaged file of sessions is set aside then.
+        """
+        report = verify(self._core(), repair=repair)
+        return replace(report, findings=(*report.findings, *self._sessions.findings(repair=repair)))
 
     def close(self) -> None:
         """Close files and connections. Idempotent."""
