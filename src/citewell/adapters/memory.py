@@ -21,6 +21,7 @@ import numpy as np
 
 from citewell.adapters.memory_sessions import MemorySessions
 from citewell.errors import StoreConflict, StoreLocked, StoreUnreachable
+from citewell.filtering import passes
 from citewell.identity import format_key
 from citewell.model import (
     Chunk,
@@ -37,7 +38,6 @@ from citewell.model import (
     VerifyReport,
 )
 from citewell.ports import check_binding
-from citewell.scope import is_visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,22 +55,6 @@ class _Version:
     number: int
     chunks: tuple[Chunk, ...]
     vectors: NDArray[np.float32]
-
-
-def passes(document: DocumentRecord, filters: Filters) -> bool:
-    """Whether the document is within the filters (SAFE-1, SAFE-3): every one that is given must hold."""
-    return (
-        (filters.category is None or document.category == filters.category)
-        and is_visible(document.scope, filters.scope)
-        and all(_holds(document.metadata.get(name), value) for name, value in filters.where)
-        and document.doc_id not in filters.exclude_documents
-    )
-
-
-def _holds(stored: object, wanted: object) -> bool:
-    values = stored if isinstance(stored, list | tuple) else (stored,)
-    # In Python True == 1; as metadata they differ.
-    return any(value == wanted and isinstance(value, bool) == isinstance(wanted, bool) for value in values)
 
 
 class _Commit:
@@ -334,4 +318,5 @@ def _info(version: _Version) -> DocumentInfo:
         characters=sum(len(chunk.text) for chunk in version.chunks),
         fingerprint=record.fingerprint,
         content_digest=record.content_digest,
+        headings=record.headings,
     )

@@ -146,7 +146,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A row of the catalogue."""
+    """A row of the catalogue; `headings` in reading order."""
 
     doc_id: str
     title: str
@@ -158,9 +158,10 @@ class DocumentInfo:
     characters: int
     fingerprint: str
     content_digest: str
+    headings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """JSON values, in the order of the fields."""
+        """JSON values, in the order of the fields; without headings and digests, which are long."""
         return {
             "doc_id": self.doc_id,
             "title": self.title,

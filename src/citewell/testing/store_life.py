@@ -147,9 +147,20 @@ class Catalogues(StoreSuite):
         new = change("a.md", ["text"], title="T", source="s/a.md", category="ops", scope=["b", "a"], metadata=metadata)
         write(store, new)
         record = new.document
+        assert record.headings == ("T",)
         assert list(store.documents()) == [
             DocumentInfo(
-                "a.md", "T", "s/a.md", "ops", ("a", "b"), metadata, 1, 4, record.fingerprint, record.content_digest
+                "a.md",
+                "T",
+                "s/a.md",
+                "ops",
+                ("a", "b"),
+                metadata,
+                1,
+                4,
+                record.fingerprint,
+                record.content_digest,
+                record.headings,
             )
         ]
 

@@ -76,18 +76,17 @@ def count(connection: sqlite3.Connection) -> tuple[int, int]:
 def read_catalogue(connection: sqlite3.Connection) -> list[DocumentInfo]:
     """Every document, ordered by doc_id; one of which rows are missing bears a fingerprint that no source has."""
     rows = connection.execute(
-        "SELECT doc_id, title, source, category, scope, chunks, characters, fingerprint, content_digest, metadata"
-        " FROM documents ORDER BY doc_id"
+        "SELECT doc_id, title, source, category, scope, chunks, characters, fingerprint, content_digest, headings,"
+        " metadata FROM documents ORDER BY doc_id"
     ).fetchall()
     lacking = _lacking(connection)
     return [
         DocumentInfo(
             doc_id, title, source, category, _labels(scope), held, chunks, characters,
-            f"{WITHDRAWN}{fingerprint}" if doc_id in lacking else fingerprint, content_digest,
+            f"{WITHDRAWN}{fingerprint}" if doc_id in lacking else fingerprint, content, tuple(json.loads(headings)),
         )
-        for (doc_id, title, source, category, scope, chunks, characters, fingerprint, content_digest, _), held in zip(
-            rows, _parsed([row[-1] for row in rows]), strict=True
-        )
+        for (doc_id, title, source, category, scope, chunks, characters, fingerprint, content, headings, _), held in
+        zip(rows, _parsed([row[-1] for row in rows]), strict=True)
     ]  # fmt: skip
 
 

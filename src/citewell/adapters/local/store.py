@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from citewell.adapters.local.changes import read_changes
 from citewell.adapters.local.checking import verify
 from citewell.adapters.local.core import Core
 from citewell.adapters.local.files import transaction
@@ -45,6 +46,7 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
+from citewell.model.catalogue import CatalogueChanges, Mark
 from citewell.ports import check_binding
 
 if TYPE_CHECKING:
@@ -143,6 +145,22 @@ class LocalStore:
         """The catalogue, ordered by doc_id, as of the call."""
         with self._core().reading() as connection:
             return iter(read_catalogue(connection))
+
+    def mark(self) -> Mark:
+        """The state of the store; cheap enough to be asked before every lookup."""
+        core = self._core()
+        with core.reading() as connection:
+            return Mark(core, read_meta(connection, "sequence"))
+
+    def changes(self, since: Mark | None) -> CatalogueChanges:
+        """What of the catalogue was written after the mark, or ever, in portions; a mark of another file is none.
+
+        What was deleted isn't in it: its absence shows in the count.
+        """
+        core = self._core()
+        after = since.sequence if since is not None and since.origin is core else 0
+        with core.reading() as connection:
+            return read_changes(connection, core, after)
 
     def stored(self, doc_id: str) -> StoredDocument | None:
         """What the planner needs of the stored version."""
