@@ -119,6 +119,11 @@ def test_neighbours_take_nothing_from_hits(blocks: list[EvidenceBlock], budget: 
         ("max_conn", 4),  # 1 + 1 + 5/4
         ("x" * 31, 14),  # 56/4: still a word
         ("x" * 32, 32),  # now a blob
+        ("eyJhbGciOiJIUzI1", 16),  # sixteen with digits and capitals, and no lower-case word: encoded
+        ("eyJhbGciOiJIUzI", 8),  # fifteen are words and capitals: ey Jhb Gci Oi z I are 1 each, JIU 2
+        ("a-B_9" * 4, 20),
+        ("persistentVolume1", 7),  # words of ten and six, and a digit: 14/4 + 7/4 + 1 = 6.25
+        ("node 12", 5),  # 5/4 + 2 + 1 = 4.25
         ("    ", 2),  # 6/4
         ("\n\n", 2),
         ("é", 2),  # 6/4
@@ -143,13 +148,17 @@ def test_chinese_is_never_counted_as_less_than_half_of_its_bytes(text: str) -> N
 
 
 @pytest.mark.requirement("PROJ-4")
-@given(st.text(), st.text(max_size=8))
+@given(st.text() | st.text("abXY19_-/ ", max_size=50), st.text(max_size=8) | st.text("aB3_ ", max_size=8))
 def test_appending_never_lowers_the_count(text: str, more: str) -> None:
     assert token_bound(text) <= token_bound(text + more)
 
 
 @pytest.mark.requirement("PROJ-4")
-@given(st.one_of(TEXTS, st.text("aB3/ 字。Ж\n", max_size=80)), st.integers(0, 120), st.integers(1, 3))
+@given(
+    st.one_of(TEXTS, st.text("aB3/ 字。Ж\n", max_size=80), st.text("aB3-bC", max_size=60)),
+    st.integers(0, 120),
+    st.integers(1, 3),
+)
 def test_as_many_beginnings_fit_as_counting_each_one_says(text: str, tokens: int, step: int) -> None:
     ends = list(range(step, len(text) + 1, step))
     fitting = bound_fitting(text, ends, tokens)
