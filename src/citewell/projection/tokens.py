@@ -12,14 +12,14 @@ from itertools import accumulate
 
 from citewell.checks import check_text
 
-_ENCODED = r"[A-Za-z0-9+/_-]"
+_IN_CODED = r"[A-Za-z0-9+/_-]"
+_CODED = (
+    r"[A-Za-z0-9+/]{32,}"
+    # Or what in its first 16 has a digit, a capital and no lower-case word: those decide, so that no later one can.
+    rf"|(?={_IN_CODED}{{16}})(?!{_IN_CODED}{{0,10}}[a-z]{{6}})(?=[^0-9]{{0,15}}[0-9])(?=[^A-Z]{{0,15}}[A-Z]){_IN_CODED}+"
+)
 _KINDS: dict[str, tuple[str, Callable[[str], int]]] = {
-    "blob": (
-        r"[A-Za-z0-9+/]{32,}"
-        # Or what in its first 16 has a digit, a capital and no lower-case word: those decide, so that no later one can.
-        rf"|(?={_ENCODED}{{16}})(?!{_ENCODED}{{0,10}}[a-z]{{6}})(?=[^0-9]{{0,15}}[0-9])(?=[^A-Z]{{0,15}}[A-Z]){_ENCODED}+",
-        lambda piece: 4 * len(piece),
-    ),
+    "coded": (_CODED, lambda piece: 4 * len(piece)),
     "number": (r" [0-9]", lambda _: 8),
     "word": (r"[A-Z]?[a-z]+", lambda piece: max(4, len(piece) + 1, 2 * len(piece) - 6)),
     "capitals": (r"[A-Z]+", lambda piece: max(4, (5 * len(piece) + 1) // 2)),
@@ -61,8 +61,9 @@ def token_bound(text: str) -> int:
 
     A sum over pieces, by script. A lower-case or capitalised word: 1, plus 1/4 per letter from the fourth on, 1/2 from
     the eighth on. Capitals 5/8 each. Single digits, marks and control characters 1, as each character in what looks
-    encoded: a run of 32 and more, or of 16 with digits and capitals among them. A space 1/4, before a digit 1. Accented Latin letters 3/2, Cyrillic 3/4, Greek, Arabic and Hebrew 5/4. Chinese, Japanese
-    and Korean characters and their punctuation 3/2. All else its UTF-8 bytes.
+    encoded: a run of 32 and more, or of 16 with digits and capitals among them. A space 1/4, before a digit 1.
+    Accented Latin letters 3/2, Cyrillic 3/4, Greek, Arabic and Hebrew 5/4. Chinese, Japanese and Korean characters and
+    their punctuation 3/2. All else its UTF-8 bytes.
 
     The bound for Chinese: never less than half of what any byte-level tokenizer makes of it, because a character has
     three bytes; rare characters alone come near that. Against four tokenizers in wide use, whole texts in simplified
