@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 import citewell.testing
 from citewell.adapters.memory import MemoryStore
-from citewell.model import DocumentChange, Filters, Scored, StoredChunk
+from citewell.adapters.memory_sessions import MemorySessions
+from citewell.model import DocumentChange, Filters, Scored, SessionPolicy, Shown, StoredChunk
 from citewell.ports import Snapshot
-from citewell.testing import EmbedderContract, StoreContract
+from citewell.testing import EmbedderContract, SessionContract, StoreContract
 from citewell.testing.fakes import HashEmbedder
 
 
@@ -123,6 +124,52 @@ def test_the_store_contract_catches_a_planted_fault(
         getattr(StoreContract(), test)(store(), **arguments)
 
 
+class IsBlindToScopes(MemorySessions):
+    def shown(self, session: str, scope: tuple[str, ...] | None, *, since: float) -> Mapping[str, Shown]:
+        return super().shown(session, None, since=since)
+
+
+class ForgetsTheFirstToCome(MemorySessions):
+    def record(
+        self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
+    ) -> None:
+        known = {**self.shown(session, scope, since=0.0), **{entry.evidence_key: entry for entry in shown}}
+        self.forget(session)
+        super().record(session, scope, list(known.values())[-policy.max_items :], policy=policy)
+
+
+class AddsUpWithoutALock(MemorySessions):
+    def record(
+        self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
+    ) -> None:
+        known = dict(self._held.get((session, scope), {}))
+        time.sleep(0.002)  # so that the fault shows every time
+        self._held[session, scope] = known | {entry.evidence_key: entry for entry in shown}
+
+
+class KeepsOldEntries(MemorySessions):
+    def record(
+        self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
+    ) -> None:
+        super().record(session, scope, shown, policy=replace(policy, max_age_s=1e9))
+
+
+@pytest.mark.requirement("PORT-6", "SESSION-2")
+@pytest.mark.parametrize(
+    ("sessions", "test"),
+    [
+        (IsBlindToScopes, "test_the_same_id_within_another_scope_is_another_session"),
+        (ForgetsTheFirstToCome, "test_the_latest_entries_of_a_session_stay"),
+        (AddsUpWithoutALock, "test_threads_that_record_in_one_session_lose_nothing"),
+        (KeepsOldEntries, "test_entries_older_than_the_age_are_forgotten_in_every_session"),
+    ],
+)
+def test_the_session_contract_catches_a_planted_fault(sessions: Callable[[], MemorySessions], test: str) -> None:
+    getattr(SessionContract(), test)(MemorySessions())
+    with pytest.raises(AssertionError):
+        getattr(SessionContract(), test)(sessions())
+
+
 class DependsOnTheBatch(HashEmbedder):
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.nextafter(super().embed_passages(texts), np.float32(len(texts)), dtype=np.float32)
@@ -171,6 +218,7 @@ def test_the_embedder_contract_catches_a_planted_fault(
 FOREIGN_TESTS = """
 import pytest
 from citewell.adapters.memory import MemoryStore
+from citewell.adapters.memory_sessions import MemorySessions
 from citewell.search import StoreSearch
 from citewell.testing import EmbedderContract, SearchPortContract, StoreContract
 from citewell.testing.fakes import HashEmbedder

@@ -27,7 +27,9 @@ _FORGET_BEYOND = """
 DELETE FROM shown WHERE session = ?1 AND evidence_key IN (
     SELECT evidence_key FROM shown WHERE session = ?1 ORDER BY at DESC, evidence_key LIMIT -1 OFFSET ?2)
 """
-_USED = "UPDATE session SET last_at = (SELECT max(at) FROM shown WHERE session = ?1) WHERE id = ?1"
+_USED = """
+UPDATE session SET last_at = coalesce((SELECT max(at) FROM shown WHERE session = ?1), -9e999) WHERE id = ?1
+"""
 _FORGET_IDLE = "DELETE FROM session WHERE last_at < ?"
 _COUNT = "SELECT count(*) FROM session"
 _BY_USE = "SELECT last_at, name, scope, id FROM session"
@@ -86,15 +88,13 @@ class LocalSessions:
 
     def findings(self, *, repair: bool) -> list[Finding]:
         """Whether the file is damaged; with `repair`, it is set aside, and sessions begin anew."""
-        damage = self._file.damage()
-        if not damage:
-            return []
-        if not repair:
-            return [Finding("damaged", NAME, detail=damage)]
         try:
+            damage = self._file.damage()
+            if not damage or not repair:
+                return [Finding("damaged", NAME, detail=damage)] if damage else []
             aside = self._file.set_aside()
         except StoreError as error:
-            return [Finding("damaged", NAME, detail=f"{damage}; {error.message}")]
+            return [Finding("damaged", NAME, detail=error.message)]
         return [Finding("damaged", NAME, detail=f"{damage}; it is now {aside.name}", repaired=True)]
 
     def close(self) -> None:

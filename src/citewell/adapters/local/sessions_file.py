@@ -81,10 +81,14 @@ class SessionsFile:
                 yield connection
 
     def damage(self) -> str:
-        """What is wrong with the file; empty if it is sound or there is none."""
+        """What is wrong with the file; empty if it is sound or there is none.
+
+        Raises:
+            StoreVersion: it is another version's, so that there is no telling.
+        """
         try:
             found = self.read(lambda made: made.execute("PRAGMA quick_check(1)").fetchone()[0], "ok")
-        except (StoreCorrupt, StoreVersion) as error:
+        except StoreCorrupt as error:
             return error.message
         return "" if found == "ok" else str(found)
 
@@ -150,11 +154,15 @@ class SessionsFile:
         if self._connection is None or self._edition is None or not self._edition.holds(self._file):
             self._drop()
             connection, self._edition = connect(self._file, read_only=self._read_only, timeout_s=_PATIENCE_S)
-            self._connection = connection
-            _check_made(connection, self._file)
+            try:
+                _check_made(connection, self._file)
+            except BaseException:
+                connection.close()
+                raise
             if not self._read_only:
-                # What was shown is worth no wait for the disk: it survives a kill, and hardly ever not a power failure.
+                # It survives a kill; a power failure may take the last few entries, which are not worth a wait each.
                 connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection = connection
         return self._connection
 
     def _drop(self) -> None:
@@ -190,7 +198,7 @@ def _check_made(connection: sqlite3.Connection, file: Path) -> None:
     if version != _VERSION:
         raise StoreVersion(
             f"{file} has version {version}, and this Citewell reads version {_VERSION}",
-            way_out=f"Use the Citewell that wrote it, or: {_WAY_OUT}",
+            way_out="Use the Citewell that wrote it, or move that file elsewhere, so that sessions begin anew.",
         )
 
 
