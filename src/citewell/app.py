@@ -35,7 +35,7 @@ from citewell.ports import Embedder, Reader, Store, check_binding, embedder_iden
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
 from citewell.sessions import SessionMemory
-from citewell.wiring import open_embedder, open_reader, open_store, texts, watch_paths
+from citewell.wiring import open_counter, open_embedder, open_reader, open_store, texts, watch_paths
 
 if TYPE_CHECKING:
     from citewell.ingest import Ingestion, IngestOptions, Progress
@@ -78,7 +78,8 @@ class Knowledge:
         self._owns_embedder = owned
         self._search = StoreSearch(store, embedder, settings.search)
         self._memory = SessionMemory(store.sessions(), settings.sessions)
-        self._lookup = Lookup(self._search, budget=settings.budget, memory=self._memory)
+        counter = open_counter(settings.token_counter, embedder)
+        self._lookup = Lookup(self._search, budget=settings.budget, count_tokens=counter, memory=self._memory)
 
     @classmethod
     def open(
@@ -103,16 +104,17 @@ class Knowledge:
         Raises:
             StoreError: it can't be opened.
             EmbedderMismatch: it was filled by another embedder.
+            ConfigError: a setting names what there isn't, such as a token counter that is not installed.
         """
         settings = settings or Settings.load()
         where = str(location) if location is not None else settings.store.location
         store = open_store(where, settings.store, create=create)
         try:
             chosen = embedder if embedder is not None else open_embedder(settings.embedder, store.binding())
+            knowledge = cls(store, chosen, settings, readers, owned=embedder is None)
         except BaseException:
             store.close()
             raise
-        knowledge = cls(store, chosen, settings, readers, owned=embedder is None)
         try:
             knowledge._check_binding()
         except BaseException:

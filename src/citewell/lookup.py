@@ -52,6 +52,7 @@ class LookupResult(LookupOutcome):
 
     budget: Budget = field(default_factory=Budget, repr=False)
     on_shown: Callable[[tuple[EvidenceBlock, ...]], None] | None = field(default=None, repr=False, compare=False)
+    count_tokens: Callable[[str], float] | None = field(default=None, repr=False, compare=False)
 
     def to_agent(self, budget: Budget | None = None) -> dict[str, object]:
         """What the agent sees: `{status, degraded, query, evidence: [item], omitted, hints}` within the budget.
@@ -61,7 +62,7 @@ class LookupResult(LookupOutcome):
         Raises:
             StoreError: it can't be recorded.
         """
-        seen = project(self, self.budget if budget is None else budget)
+        seen = project(self, self.budget if budget is None else budget, count_tokens=self.count_tokens)
         if self.on_shown is not None:
             self.on_shown(self.projected(seen))
         return seen
@@ -87,6 +88,7 @@ class Lookup:
     Args:
         port: where candidates come from.
         budget: what `to_agent` keeps to unless told otherwise.
+        count_tokens: what it counts tokens with; None = a bound by script.
         hints: where hints come from; None = there are none.
         reranker: asked between fusion and post-processing; None = the fused order stays.
         memory: of sessions; None = sessions remember nothing.
@@ -98,13 +100,14 @@ class Lookup:
         port: KnowledgeSearchPort,
         *,
         budget: Budget | None = None,
+        count_tokens: Callable[[str], float] | None = None,
         hints: HintSource | None = None,
         reranker: Reranker | None = None,
         memory: SessionMemory | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._port = port
-        self._budget = budget or Budget()
+        self._budget, self._count_tokens = budget or Budget(), count_tokens
         self._hints, self._reranker, self._memory = hints, reranker, memory
         self._clock = clock
 
@@ -170,6 +173,7 @@ class Lookup:
                 milliseconds=laps.milliseconds(response),
             ),
             budget=self._budget,
+            count_tokens=self._count_tokens,
             on_shown=self._recorder(request),
         )
 

@@ -63,6 +63,19 @@ def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None)
     return UseMultilingual(model_path(cache_dir(_cache(settings))))
 
 
+def open_counter(name: str | None, embedder: Embedder) -> Callable[[str], int] | None:
+    """What counts tokens by this name; None for none, which is the bound by script.
+
+    Raises:
+        ConfigError: it can't be had.
+    """
+    if name is None:
+        return None
+    from citewell.adapters.counters import open_counter as opened  # noqa: PLC0415 - the bound needs no adapter
+
+    return opened(name, embedder)
+
+
 def open_reader(preferred: Sequence[Reader]) -> Reader:
     """Reads files of every format, the preferred readers asked first; a format's library loads at its first file."""
     from citewell.adapters.readers import FileReader  # noqa: PLC0415 - lookups read no files

@@ -211,6 +211,12 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("projection.max-chars", _optional(_whole(1, _MANY)), _BUDGET.max_chars, "The most characters of all items."),
     Key("projection.max-tokens", _optional(_whole(1, _MANY)), _BUDGET.max_tokens, "The most tokens of all items."),
+    Key(
+        "projection.token-counter",
+        _optional(_text),
+        None,
+        "What counts tokens: `tiktoken:o200k_base` and the like, or `embedder`; unset = a bound by script.",
+    ),
     Key("store.location", _text, "./.citewell", "The directory of the embedded engine."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key("store.lock-timeout", _real(0.0), 30.0, "Seconds that a writer waits for another one."),

@@ -77,6 +77,7 @@ class Settings:
         sessions: `session.*`.
         embedder: `embedder.*`.
         server: `server.*`.
+        token_counter: `projection.token-counter`.
         top_k: `rag.top-k`; it has done its work in `lookup`.
         origins: by dotted key, where its value came from; a key that is not there has its default.
     """
@@ -88,6 +89,7 @@ class Settings:
     sessions: SessionPolicy = field(default_factory=SessionPolicy)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    token_counter: str | None = None
     top_k: int | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -178,12 +180,15 @@ def _fall_back(values: dict[str, object], origins: dict[str, str]) -> None:
         )
 
 
+_ALONE = {"rag.top-k": "top_k", "projection.token-counter": "token_counter"}
+"""Keys that are fields of Settings itself."""
+
 _FIELDS = {"store.lock-timeout": "lock_timeout_s", "session.max-age": "max_age_s", "server.timeout": "timeout_s"}
 
 
 def _section(values: Mapping[str, Any], section: str) -> dict[str, Any]:
-    """The values of one section by field name, without `rag.top-k`, which has done its work."""
-    names = [name for name in values if name.rpartition(".")[0] == section and name != "rag.top-k"]
+    """The values of one section by field name, without those that stand alone."""
+    names = [name for name in values if name.rpartition(".")[0] == section and name not in _ALONE]
     return {_field(name): values[name] for name in names}
 
 
@@ -204,7 +209,7 @@ def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings
         sessions=SessionPolicy(**_section(values, "session")),
         embedder=EmbedderSettings(**_section(values, "embedder")),
         server=ServerSettings(**_section(values, "server")),
-        top_k=values["rag.top-k"],
+        **{place: values[name] for name, place in _ALONE.items()},
         origins=dict(origins),
     )
 
@@ -221,10 +226,10 @@ _PLACES = {
 
 
 def _values(settings: Settings) -> dict[str, object]:
-    values: dict[str, object] = {"rag.top-k": settings.top_k}
+    values: dict[str, object] = {name: getattr(settings, place) for name, place in _ALONE.items()}
     for key in KEYS:
         section = key.name.rpartition(".")[0]
-        if key.name != "rag.top-k":
+        if key.name not in _ALONE:
             values[key.name] = getattr(getattr(settings, _PLACES[section]), _field(key.name))
     return values
 
