@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from citewell.admission import admit, admit_scope
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.config import Settings
+from citewell.embed_once import EmbedOnce
 from citewell.errors import CitewellError, EmbedderUnavailable, InvalidRequest, UnknownEvidence
+from citewell.hints import CatalogueHints
 from citewell.identity import normalize_id, parse_key
 from citewell.lookup import Lookup, LookupResult, as_block
+from citewell.lookup_options import Labels, LookupOptions
 from citewell.model import (
     Document,
     DocumentInfo,
@@ -40,24 +43,6 @@ from citewell.wiring import open_counter, open_embedder, open_reader, open_store
 if TYPE_CHECKING:
     from citewell.ingest import Ingestion, IngestOptions, Progress
 
-Labels = str | Sequence[str] | None
-
-
-class LookupOptions(TypedDict, total=False):
-    """The arguments of `Knowledge.lookup` after the query."""
-
-    category: str | None
-    scope: Labels
-    where: Mapping[str, Scalar] | None
-    mode: Mode | None
-    retrieve_k: int | None
-    return_n: int | None
-    min_similarity: float | Literal["off"] | None
-    max_chunks_per_document: int | None
-    session: str | None
-    neighbours: int
-    repeat: bool
-
 
 class Knowledge:
     """A store of documents, and the ways to fill it and to look things up in it; safe to use from several threads.
@@ -76,10 +61,13 @@ class Knowledge:
     ) -> None:
         self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
         self._owns_embedder = owned
-        self._search = StoreSearch(store, embedder, settings.search)
+        once = EmbedOnce(embedder)
+        self._search, self._hints = StoreSearch(store, once, settings.search), CatalogueHints(store, once)
         self._memory = SessionMemory(store.sessions(), settings.sessions)
         counter = open_counter(settings.token_counter, embedder)
-        self._lookup = Lookup(self._search, budget=settings.budget, count_tokens=counter, memory=self._memory)
+        self._lookup = Lookup(
+            self._search, budget=settings.budget, count_tokens=counter, hints=self._hints, memory=self._memory
+        )
 
     @classmethod
     def open(
@@ -322,6 +310,7 @@ class Knowledge:
     def close(self) -> None:
         """Release files and threads, and the embedder unless the caller brought it. Idempotent."""
         self._search.close()
+        self._hints.close()
         self._store.close()
         close_embedder = getattr(self._embedder, "close", None)
         if self._owns_embedder and callable(close_embedder):

@@ -21,11 +21,11 @@ from citewell.admission import LookupRequest
 from citewell.analysis import identifiers
 from citewell.attempts import attempt
 from citewell.errors import StoreError
+from citewell.laps import Laps
 from citewell.model import (
     Budget,
     Candidate,
     EvidenceBlock,
-    Hint,
     Hit,
     LookupOutcome,
     LookupStatus,
@@ -36,6 +36,7 @@ from citewell.model import (
     StoredChunk,
     Trace,
 )
+from citewell.model.catalogue import Hinted
 from citewell.ports import HintSource, KnowledgeSearchPort, Reranker
 from citewell.postprocess import full_documents, refine
 from citewell.projection import project
@@ -121,9 +122,9 @@ class Lookup:
             return self._run(request, port)
 
     def _run(self, request: LookupRequest, port: KnowledgeSearchPort) -> LookupResult:
-        laps = _Laps(self._clock)
-        hints, no_hints = self._hint(request)
-        request = _with_hinted_category(request, hints)
+        laps = Laps(self._clock)
+        hinted, no_hints = self._hint(request)
+        request = _with_hinted_category(request, hinted)
         laps.mark("hints")
 
         response = port.search(_search_request(request))
@@ -155,7 +156,7 @@ class Lookup:
             status=_status(response, visible, kept, repeats),
             degraded=_causes(response, further, no_hints, ranked.cause, no_neighbours, no_memory),
             evidence=evidence,
-            hints=hints,
+            hints=hinted.hints if request.policy.hints else (),
             already_shown=repeats,
             trace=Trace(
                 mode=request.mode,
@@ -170,20 +171,20 @@ class Lookup:
                 refill_paths=() if further is None else further.paths,
                 distinct_documents=len({block.doc_id or block.source or block.evidence_key for block in kept}),
                 notes=request.notes,
-                milliseconds=laps.milliseconds(response),
+                milliseconds=laps.milliseconds(response.embed_milliseconds),
             ),
             budget=self._budget,
             count_tokens=self._count_tokens,
             on_shown=self._recorder(request),
         )
 
-    def _hint(self, request: LookupRequest) -> tuple[tuple[Hint, ...], str]:
+    def _hint(self, request: LookupRequest) -> tuple[Hinted, str]:
         """The hints, and why there are none if that is a failure."""
         source = self._hints
-        if source is None or not request.policy.hints:
-            return (), ""
-        hints, error = attempt(lambda: source.hints(_search_request(request)), StoreError, "no hints could be had")
-        return hints or (), f"hints: {error.message}" if error else ""
+        if source is None or not (request.policy.hints or request.policy.hints_filter):
+            return Hinted(), ""
+        hinted, error = attempt(lambda: source.hints(_search_request(request)), StoreError, "no hints could be had")
+        return hinted or Hinted(), f"hints: {error.message}" if error else ""
 
     def _rerank(self, hits: tuple[Hit, ...], request: LookupRequest) -> Reranked:
         if self._reranker is None:
@@ -205,25 +206,6 @@ class Lookup:
         if memory is None or session is None:
             return None
         return lambda shown: memory.record(session, request.scope, shown)
-
-
-class _Laps:
-    """What each stage took, in milliseconds."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._started = self._last = clock()
-        self._spent: dict[str, float] = {}
-
-    def mark(self, stage: str) -> None:
-        now = self._clock()
-        self._spent[stage] = (now - self._last) * 1000
-        self._last = now
-
-    def milliseconds(self, response: SearchResponse) -> dict[str, float]:
-        embed = response.embed_milliseconds
-        spent = self._spent if embed is None else {**self._spent, "embed": embed}
-        return {**spent, "total": (self._last - self._started) * 1000}
 
 
 def _session(port: KnowledgeSearchPort) -> AbstractContextManager[KnowledgeSearchPort]:
@@ -300,9 +282,11 @@ def _widened(
     return context.place(kept, beside, request.neighbours), f"neighbours: {error.message}" if error else ""
 
 
-def _with_hinted_category(request: LookupRequest, hints: tuple[Hint, ...]) -> LookupRequest:
+def _with_hinted_category(request: LookupRequest, hinted: Hinted) -> LookupRequest:
     """Hybrid search may use the best hinted category where the caller gave none (L0-2)."""
-    best = next((hint.value for hint in hints if hint.kind == "category"), None)
+    if hinted.note:
+        request = replace(request, notes=(*request.notes, hinted.note))
+    best = next((hint.value for hint in hinted.hints if hint.kind == "category"), None)
     if best is None or request.category is not None or request.mode != "hybrid" or not request.policy.hints_filter:
         return request
     return replace(request, category=best, notes=(*request.notes, f"category {best!r} comes from the hints"))

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import fields
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from citewell.errors import EmbedderMismatch, StoreVersion
+from citewell.bindings import check_binding as check_binding
+from citewell.bindings import check_embedder as check_embedder
 from citewell.model import (
     DocumentChange,
     DocumentInfo,
     EmbedderIdentity,
     Filters,
-    Hint,
     Scored,
     SearchRequest,
     SearchResponse,
@@ -31,6 +30,7 @@ from citewell.model import (
     Text,
     VerifyReport,
 )
+from citewell.model.catalogue import Hinted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,9 +106,13 @@ class Store(Protocol):
 
     One writer at a time, across processes: a second one waits for a bounded time. Readers never wait for writers.
 
-    Three methods are optional and save work. `vectors(doc_id)`: a document's stored vectors by their context digest, so
+    Some methods are optional and save work. `vectors(doc_id)`: a document's stored vectors by their context digest, so
     that a text under another name is not embedded again. `holders(content_digest)`: the documents with this content,
     ordered by doc_id, so that a small ingestion needs no catalogue. `compact()`: called after an ingestion.
+
+    Two more are for who keeps a copy of the catalogue, as hints do; without them it is read whole after each write.
+    `mark() -> Mark`: the state of the store, cheap enough to be asked before every lookup. `changes(since: Mark | None)
+    -> CatalogueChanges`: what was written after a mark, in portions (`citewell.model.catalogue`).
     """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
@@ -227,8 +231,10 @@ class Reranker(Protocol):
 class HintSource(Protocol):
     """A question -> pointers into the catalogue (L0-1). Safe to call from several threads."""
 
-    def hints(self, request: SearchRequest) -> tuple[Hint, ...]:
+    def hints(self, request: SearchRequest) -> Hinted:
         """A few hints, best first, of documents within the request's scope and `where` alone; perhaps none.
+
+        It may answer without hints and a note instead, while the catalogue is still being read.
 
         Raises:
             StoreError, EmbedderError: the catalogue can't be searched; the lookup goes on without hints and says so.
@@ -302,44 +308,6 @@ class Reader(Protocol):
                 not installed.
         """
         ...
-
-
-def check_embedder(bound: EmbedderIdentity, own: EmbedderIdentity) -> None:
-    """Refuse a store that was filled by another embedder (INGEST-8).
-
-    Raises:
-        EmbedderMismatch: names both.
-    """
-    if bound != own:
-        raise EmbedderMismatch(
-            f"the store was filled by {_described(bound)}, and the embedder in use is {_described(own)};"
-            f" they differ in {_difference(bound, own)}",
-            way_out="Open it with the embedder that filled it, or fill another store with this one.",
-        )
-
-
-def check_binding(bound: StoreBinding, own: StoreBinding) -> None:
-    """Refuse a store whose contents were made with another embedder or analyser.
-
-    Raises:
-        EmbedderMismatch, StoreVersion: names both.
-    """
-    check_embedder(bound.embedder, own.embedder)
-    if bound.analyzer != own.analyzer:
-        raise StoreVersion(
-            f"the store's terms were made by analyser {bound.analyzer}, and this version has {own.analyzer}",
-            way_out="Open it with the version of Citewell that filled it, or ingest the documents into a new store.",
-        )
-
-
-def _difference(bound: EmbedderIdentity, own: EmbedderIdentity) -> str:
-    differing = [item.name for item in fields(EmbedderIdentity) if getattr(bound, item.name) != getattr(own, item.name)]
-    return " and ".join(differing)
-
-
-def _described(embedder: EmbedderIdentity) -> str:
-    prefixes = f", prefixes {embedder.prefixes!r}" if any(embedder.prefixes) else ""
-    return f"{embedder.name} ({embedder.dimensions} dimensions, fingerprint {embedder.fingerprint}{prefixes})"
 
 
 def embedder_identity(embedder: Embedder) -> EmbedderIdentity:

@@ -1,1 +1,11 @@
-"""Hints (L0): pointers into the catalogue for a question; likely documents and categories, never evidence."""
+"""Hints (L0): the store's catalogue, searched by its words and by meaning, yields a few pointers, never evidence.
+
+feed      a store -> what changed in its catalogue, in bounded portions
+index     a copy of the catalogue, kept current: rankings of documents within filters
+words     why a document was hinted, in the question's own words
+source    the whole: keep the copy current, search it, fuse, say a few hints
+"""
+
+from citewell.hints.source import CatalogueHints
+
+__all__ = ["CatalogueHints"]

@@ -1,0 +1,64 @@
+"""What changed in a store's catalogue since it was looked at last; the one place that asks the store.
+
+A store that tells its changes is asked for them, in portions; of any other the whole catalogue is compared. It knows no
+index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from citewell.model import DocumentInfo
+from citewell.model.catalogue import CatalogueChanges, Catalogued, Mark
+from citewell.ports import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_PORTION = 1_000
+_Vectors = Callable[[str], "Mapping[str, NDArray[np.float32]]"]
+
+
+class Feed:
+    """Reads one store's catalogue; safe to call from several threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._mark: Callable[[], Mark] | None = getattr(store, "mark", None)
+        self._changes: Callable[[Mark | None], CatalogueChanges] | None = getattr(store, "changes", None)
+        self._vectors: _Vectors | None = getattr(store, "vectors", None)
+
+    def mark(self) -> Mark:
+        """The state of the store."""
+        return self._mark() if self._mark is not None else Mark(None, self._store.status().sequence)
+
+    def since(self, mark: Mark | None, known: Mapping[str, DocumentInfo]) -> Iterator[CatalogueChanges]:
+        """Portions of what was written after the mark; `known` is what the reader holds as of then."""
+        if self._changes is None:
+            yield from self._compared(known)
+            return
+        while True:
+            told = self._changes(mark)
+            yield told
+            if told.complete:
+                return
+            mark = told.mark
+
+    def doc_ids(self) -> set[str]:
+        """Every document that there is."""
+        return {info.doc_id for info in self._store.documents()}
+
+    def _compared(self, known: Mapping[str, DocumentInfo]) -> Iterator[CatalogueChanges]:
+        # The mark first: what is written while the catalogue is read is then read once more, not missed.
+        mark, infos = self.mark(), list(self._store.documents())
+        new = [info for info in infos if known.get(info.doc_id) != info]
+        for start in range(0, max(len(new), 1), _PORTION):
+            part = tuple(Catalogued(info, self._centre(info.doc_id)) for info in new[start : start + _PORTION])
+            yield CatalogueChanges(mark, part, len(infos), start + _PORTION >= len(new))
+
+    def _centre(self, doc_id: str) -> NDArray[np.float32] | None:
+        held = list(self._vectors(doc_id).values()) if self._vectors is not None else []
+        total = sum(held[1:], start=held[0]) if held else None
+        return None if total is None else (total / len(held)).astype("float32")

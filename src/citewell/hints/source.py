@@ -1,0 +1,172 @@
+"""Hints from a store's catalogue: keep a copy of it current, search it twice, fuse, and say the few best (L0-1).
+
+The copy is made at the first question, in a thread of its own, and follows the store's writes; a question waits for it
+a moment only, then goes on without hints and says so. Hints are pointers: nothing here reads a chunk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from concurrent.futures import wait as wait_for
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from citewell.analysis import analyze, analyze_query
+from citewell.attempts import attempt
+from citewell.errors import EmbedderError, StoreError
+from citewell.fusion import fuse
+from citewell.hints.feed import Feed
+from citewell.hints.index import CatalogueIndex
+from citewell.hints.words import asked_words, why
+from citewell.model import DocumentInfo, Hint, SearchRequest
+from citewell.model.catalogue import Hinted, Mark
+from citewell.ports import Embedder, Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DOCUMENTS, CATEGORIES = 3, 2
+"""The most hints of each kind."""
+
+MOST_DOCUMENTS = 100_000
+"""A larger catalogue yields no hints: a copy of it would take more memory than they are worth."""
+
+_VOTERS = 5
+_DEPTH = 20
+_BEING_READ = "no hints yet: the catalogue is being read"
+_TOO_MANY = f"no hints: the catalogue has more than {MOST_DOCUMENTS:,} documents"
+
+
+class CatalogueHints:
+    """A `citewell.ports.HintSource` over one store; safe to call from several threads.
+
+    Args:
+        store: whose catalogue it is.
+        embedder: the one that filled the store; asked for the question's vector.
+        patience_s: how long a question waits for the copy to be brought up to date.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        patience_s: float = 0.25,
+        analyze: Callable[[str], Sequence[str]] = analyze,
+        analyze_query: Callable[[str], Sequence[str]] = analyze_query,
+    ) -> None:
+        self._feed, self._embedder, self._patience_s = Feed(store), embedder, patience_s
+        self._analyze, self._analyze_query = analyze, analyze_query
+        self._index = CatalogueIndex(analyze)
+        self._mark: Mark | None = None
+        self._too_many = False
+        self._turn = threading.Lock()
+        self._starting = threading.Lock()
+        self._reader: ThreadPoolExecutor | None = None
+        self._reading: Future[None] | None = None
+        self._closed = threading.Event()
+
+    def hints(self, request: SearchRequest) -> Hinted:
+        """See HintSource.hints."""
+        if not self._is_current() or not self._turn.acquire(timeout=self._patience_s):
+            return Hinted(note=_BEING_READ)
+        try:
+            if self._too_many:
+                return Hinted(note=_TOO_MANY)
+            return Hinted(self._found(request)) if len(self._index) else Hinted()
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Stop reading and release the thread. Idempotent."""
+        self._closed.set()
+        with self._starting:
+            reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.shutdown(wait=True, cancel_futures=True)
+
+    def _is_current(self) -> bool:
+        """Bring the copy up to date; False if that takes longer than a question waits."""
+        if self._feed.mark() == self._mark:
+            return True
+        reading = self._started()
+        wait_for([reading], self._patience_s)
+        try:
+            reading.result(0)
+        except TooLate:
+            return False
+        return True
+
+    def _started(self) -> Future[None]:
+        """The reading that is under way, or a new one."""
+        with self._starting:
+            if self._closed.is_set():
+                raise StoreError("the store was closed during the lookup", way_out="Open it again.")
+            if self._reading is None or self._reading.done():
+                if self._reader is None:
+                    self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-hints")
+                self._reading = self._reader.submit(self._catch_up)
+            return self._reading
+
+    def _catch_up(self) -> None:
+        """Take in what was written since; a copy that breaks on the way is read anew next time."""
+        with self._turn:
+            mark, self._mark = self._mark, None
+            if mark is None or self._too_many or mark.origin is not self._feed.mark().origin or self._index.is_worn:
+                mark, self._index = None, CatalogueIndex(self._analyze)
+            self._too_many = False
+            for told in self._feed.since(mark, self._index.known if mark is not None else {}):
+                if self._closed.is_set():
+                    return
+                if told.count > MOST_DOCUMENTS:
+                    self._index, self._too_many, self._mark = CatalogueIndex(self._analyze), True, self._feed.mark()
+                    return
+                self._index.put(told.documents)
+            if told.count != len(self._index):
+                self._index.keep_only(self._feed.doc_ids())
+            self._mark = told.mark
+
+    def _found(self, request: SearchRequest) -> tuple[Hint, ...]:
+        filters = request.filters()
+        terms = self._analyze_query(request.query)
+        rankings = {"lexical": self._index.by_words(terms, _DEPTH, filters)}
+        vector = self._vector(request.query)
+        if vector is not None:
+            rankings["dense"] = self._index.by_meaning(vector, _DEPTH, filters)
+        best = [self._index.info(entry.key) for entry in fuse(rankings)[:_VOTERS]]
+        words = asked_words(request.query, terms, self._analyze_query) if best else {}
+        documents = [
+            Hint("document", info.doc_id, info.title, why(info, words, self._analyze)) for info in best[:DOCUMENTS]
+        ]
+        return (*documents, *_categories(best))
+
+    def _vector(self, query: str) -> NDArray[np.float32] | None:
+        """The question's vector; None where it can't be had, which the search itself reports."""
+        vector, _ = attempt(lambda: _checked(self._embedder.embed_query(query)), EmbedderError, "hints have no vector")
+        return vector
+
+
+def _checked(vector: object) -> NDArray[np.float32]:
+    array = np.asarray(vector, dtype=np.float32)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise EmbedderError("the embedder gave no vector of finite numbers for the query")
+    return array
+
+
+def _categories(best: Sequence[DocumentInfo]) -> list[Hint]:
+    """The categories of the likeliest documents: each document votes 1 / its place, ties by the better place."""
+    votes: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for place, info in enumerate(best, start=1):
+        if info.category is not None:
+            votes[info.category] = votes.get(info.category, 0.0) + 1 / place
+            counts[info.category] = counts.get(info.category, 0) + 1
+    chosen = sorted(votes, key=lambda category: -votes[category])[:CATEGORIES]
+    return [
+        Hint("category", category, why=f"{counts[category]} of the {len(best)} likeliest documents")
+        for category in chosen
+    ]
