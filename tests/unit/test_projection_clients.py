@@ -152,6 +152,18 @@ def test_a_repeat_is_said_to_be_one(form: Callable[[Any], object]) -> None:
     assert "search_result" not in shown
 
 
+@pytest.mark.requirement("PROJ-2")
+@pytest.mark.parametrize("form", FORMS[:-1])
+def test_a_passage_that_goes_on_from_the_one_above_names_it_by_its_printed_id(form: Callable[[Any], object]) -> None:
+    projection = project(outcome(DISK, WEB))
+    evidence = projection["evidence"]
+    assert isinstance(evidence, list)
+    on = {**evidence[1], "continues": "ops/etcd]\n.md#chunk-2"}
+    shown = json.dumps(form({**projection, "evidence": [evidence[0], on]}))
+    assert "[vector:7] neighbour; continues [" in shown
+    assert json.dumps('"ops/etcd\\u005d\\u000a.md#chunk-2"')[1:-1] in shown
+
+
 @pytest.mark.requirement("PROJ-7")
 @pytest.mark.parametrize("form", FORMS[:-1])
 def test_hints_stand_in_a_fence_and_what_they_say_on_one_line(form: Callable[[Any], object]) -> None:

@@ -45,6 +45,7 @@ class Item:
         source, title, breadcrumb: of its document, each on one line.
         content: what it says, as a model may be given it (`foreign`).
         truncated: whether the content is only a beginning.
+        continues: the id, as it is printed, of the passage above that this one goes on from; empty if there is none.
     """
 
     key: str
@@ -55,6 +56,7 @@ class Item:
     breadcrumb: str
     content: str
     truncated: bool
+    continues: str = ""
 
     @property
     def heading(self) -> str:
@@ -65,7 +67,8 @@ class Item:
 
     def own_line(self, bracketed: Callable[[str], str] = in_brackets) -> str:
         """What the tool says of it, on one line: the id in brackets, and the facts."""
-        return f"{bracketed(self.id)} {'; '.join(self.facts)}".rstrip()
+        facts = [*self.facts, *([f"continues {bracketed(self.continues)}"] if self.continues else [])]
+        return f"{bracketed(self.id)} {'; '.join(facts)}".rstrip()
 
     @property
     def labels(self) -> list[str]:
@@ -155,6 +158,7 @@ def item_of(given: object) -> Item:
         breadcrumb=_line(item["breadcrumb"]),
         content=foreign(item["content"]),
         truncated=bool(item["truncated"]),
+        continues=printable_id(check_text("continues", item.get("continues", ""))) if item.get("continues") else "",
     )
 
 
