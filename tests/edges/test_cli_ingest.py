@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -265,13 +266,18 @@ def test_ctrl_c_leaves_a_usable_store_and_the_same_command_goes_on(docs: Path) -
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said.startswith("citewell: stopped after ")
-    assert said.endswith(" of 7 files; what was stored stays, and the same command goes on from there\n")
+    match = re.fullmatch(
+        r"citewell: stopped after (\d) of 7 files, with (\d) documents? brought up to date; what was stored stays,"
+        r" and the same command goes on from there\n",
+        said,
+    )
+    assert match is not None
     with Knowledge.open(".citewell", settings=Settings(), embedder=HashEmbedder()) as knowledge:
         held = {info.doc_id for info in knowledge.documents()}
         assert knowledge.verify().ok
     assert "a.md" in held
     assert "m4.md" not in held
+    assert [int(number) for number in match.groups()] == [len(held), len(held)]
     report = run_json("ingest", "docs")
     assert report["summary"]["added"] == 7 - len(held)
     assert report["summary"]["unchanged"] == len(held)
@@ -315,6 +321,8 @@ def test_how_far_a_run_came_is_empty_before_its_first_file() -> None:
     latest = reports.Latest()
     assert (str(latest), latest.at_work) == ("", False)
     latest(Progress(3, 1_000, 0, "a.md"))
-    assert (str(latest), latest.at_work) == (" after 3 of 1000 files", True)
+    assert (str(latest), latest.at_work) == (" after 3 of 1,000 files, with 0 documents brought up to date", True)
+    latest(Progress(4, None, 9, "a.md", changed=1))
+    assert str(latest) == " after 4 files, with 1 document brought up to date"
     latest(Progress(1_000, 1_000, 0))
     assert latest.at_work is False

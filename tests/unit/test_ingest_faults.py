@@ -23,6 +23,8 @@ from citewell.errors import (
     StoreLocked,
     StoreUnreachable,
 )
+from citewell.ingest.options import Progress
+from citewell.ingest.write import BatchEmbedder, _next_slice
 from citewell.model import Document, DocumentChange, Text
 from citewell.testing.fakes import HashEmbedder
 
@@ -265,6 +267,76 @@ def test_ctrl_c_ends_a_long_document_between_two_calls_of_the_embedder(room: Roo
         room.ingestion.documents(documents())
     assert len(calls) < 4
     assert room.infos() == {}
+
+
+@pytest.mark.requirement("INGEST-7", "API-2")
+@pytest.mark.parametrize("batches", [1, 2, 4])
+def test_an_interrupted_run_tells_all_that_was_stored_up_to_its_end(room: Room, batches: int) -> None:
+    """Also what was on its way when the interrupt came, while a batch before it was waited for."""
+
+    class Interrupting(HookedStore):
+        def apply(self, changes: Sequence[DocumentChange]) -> None:
+            super().apply(changes)
+            if len(self.batches) == batches:
+                raise KeyboardInterrupt  # reaches the caller's thread through the future that it waits for
+
+    room.store = Interrupting()
+    told: list[Progress] = []
+    documents = [Document(f"{number}", sections(260, word=f"word{number}")) for number in range(6)]
+    with pytest.raises(KeyboardInterrupt):
+        room.ingestion.documents(documents, progress=told.append)
+    held = len(room.infos())
+    assert held >= batches
+    assert [each.stopping for each in told[-2:]] == [True, True]
+    # Of the write that was interrupted itself nobody knows whether it came to its end.
+    assert told[-1].changed == held - 1
+
+
+@pytest.mark.requirement("INGEST-7", "API-2")
+def test_a_run_that_is_interrupted_between_two_batches_counts_the_one_that_was_just_written(room: Room) -> None:
+    written = threading.Event()
+
+    class Telling(HookedStore):
+        def apply(self, changes: Sequence[DocumentChange]) -> None:
+            super().apply(changes)
+            written.set()
+
+    def documents() -> Iterator[Document]:
+        yield Document("a", sections(260))
+        assert written.wait(10)
+        yield Document("b", "Text.")
+        raise KeyboardInterrupt
+
+    room.store = Telling()
+    told: list[Progress] = []
+    with pytest.raises(KeyboardInterrupt):
+        room.ingestion.documents(documents(), progress=told.append)
+    assert sorted(room.infos()) == ["a"]
+    assert (told[-1].files_done, told[-1].changed, told[-1].stopping) == (1, 1, True)
+
+
+@pytest.mark.requirement("INGEST-7")
+@pytest.mark.parametrize(
+    ("done", "seconds", "following"), [(32, 0.0, 256), (32, 0.1, 256), (32, 1.0, 32), (32, 4.0, 8), (8, 60.0, 8)]
+)
+def test_a_call_of_the_embedder_is_meant_to_take_a_second(done: int, seconds: float, following: int) -> None:
+    """Ctrl-C waits for the call that is under way."""
+    assert _next_slice(done, seconds) == following
+
+
+@pytest.mark.requirement("INGEST-7")
+def test_a_slow_embedder_is_given_few_texts_at_once() -> None:
+    sizes: list[int] = []
+
+    class Sized(HashEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            sizes.append(len(texts))
+            return super().embed_passages(texts)
+
+    now = itertools.count(step=2.0)  # every look at the clock is two seconds later than the one before
+    batch = BatchEmbedder(Sized(), threading.Event(), lambda _: None, clock=lambda: next(now))
+    batch._vectors([("", f"text {number}") for number in range(60)])
+    assert sizes == [32, 16, 8, 4]
 
 
 @pytest.mark.requirement("INGEST-7")

@@ -480,8 +480,19 @@ def test_progress_is_told_from_the_first_file_to_the_end(room: Room) -> None:
     told: list[Progress] = []
     room.ingest(progress=told.append)
     assert [each.doc_id for each in told] == ["a.md", "b.md", "c.md", ""]
-    assert told[-1] == Progress(files_done=3, files_total=3, embedded=2)
+    assert told[-1] == Progress(files_done=3, files_total=3, embedded=2, changed=2)
     assert [each.files_done for each in told] == sorted(each.files_done for each in told)
+
+
+@pytest.mark.requirement("API-2")
+def test_what_is_pruned_counts_as_changed_and_as_no_file_of_the_run(room: Room) -> None:
+    room.write(a="Text a.", b="Text b.", c="Text c.")
+    room.ingest()
+    for name in ("a.md", "b.md"):
+        (room.folder / name).unlink()
+    told: list[Progress] = []
+    room.ingest(prune=True, progress=told.append)
+    assert told[-1] == Progress(files_done=1, files_total=1, embedded=0, changed=2)
 
 
 @pytest.mark.requirement("API-2")

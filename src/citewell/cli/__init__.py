@@ -20,7 +20,7 @@ import sys
 import typer
 
 from citewell.cli import demo, read, setup, upkeep, write
-from citewell.cli.edge import run
+from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
     name="citewell",
@@ -44,4 +44,7 @@ app.add_typer(setup.model, name="model")
 
 def main() -> None:
     """The `citewell` command."""
-    sys.exit(run(app, sys.argv[1:]))
+    code = run(app, sys.argv[1:])
+    if code == INTERRUPTED:
+        leave(code)
+    sys.exit(code)

@@ -5,6 +5,7 @@ A message goes to stderr; with `--json` the error is also the one JSON document 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -80,6 +81,17 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
             emit({"error": {"code": "usage", "message": say(), "way_out": "`citewell --help` lists what there is."}})
         error.show()  # type: ignore[attr-defined]  # it has what says the usage
         return USAGE
+
+
+def leave(code: int) -> None:
+    """End the process without waiting for threads: whoever pressed Ctrl-C twice may not want to wait for an embedder.
+
+    A write that is under way is rolled back when the store is opened next, as after a kill.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def reader_has_gone() -> int:

@@ -59,6 +59,13 @@ def further_ingestion(files: list[FileReport]) -> None:
         out.print(said(f"{_line(file)}{written}"), soft_wrap=True)
 
 
+def stopping() -> None:
+    """Say to whoever looks on that an interrupted run comes to its end."""
+    err = console(stderr=True)
+    if err.is_terminal:
+        err.print(said("stopping: what is embedded and written right now comes to its end; Ctrl-C again doesn't wait"))
+
+
 class Latest:
     """Remembers how far a run has come, and passes it on."""
 
@@ -68,6 +75,8 @@ class Latest:
 
     def __call__(self, progress: Progress) -> None:
         """Take note."""
+        if progress.stopping and not (self._progress and self._progress.stopping):
+            stopping()
         self._progress = progress
         if self.tell:
             self.tell(progress)
@@ -78,10 +87,16 @@ class Latest:
         return self._progress is not None and bool(self._progress.doc_id)
 
     def __str__(self) -> str:
-        """` after 12 of 40 files`; empty before the first."""
-        if self._progress is None:
+        """` after 12 of 40 files, with 3 documents brought up to date`; empty before the first."""
+        told = self._progress
+        if told is None:
             return ""
-        return f" after {self._progress.files_done:,} of {self._progress.files_total or 'an unknown number of'} files"
+        of = f" of {told.files_total:,}" if told.files_total is not None else ""
+        return f" after {told.files_done:,}{of} files, with {_counted(told.changed)} brought up to date"
+
+
+def _counted(documents: int) -> str:
+    return "1 document" if documents == 1 else f"{documents:,} documents"
 
 
 @contextmanager

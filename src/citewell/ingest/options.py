@@ -16,12 +16,16 @@ class Progress:
         files_total: None where it is not known beforehand.
         embedded: chunks embedded so far.
         doc_id: of the source that was taken last; empty once the run is at its end.
+        changed: documents that the store holds anew, or no longer, because of this run.
+        stopping: whether the run was interrupted and ends with the writes that are due.
     """
 
     files_done: int
     files_total: int | None
     embedded: int
     doc_id: str = ""
+    changed: int = 0
+    stopping: bool = False
 
 
 OnProgress = Callable[[Progress], None]

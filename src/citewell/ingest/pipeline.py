@@ -72,26 +72,36 @@ class Pipeline:
     def settle(self) -> None:
         """Stop: let the writes that are due come to their end, and collect their reports; raises for none of them."""
         self._stop.set()
+        self._gather()  # at once, for whoever interrupts the wait as well
         self._embedding.shutdown(wait=True, cancel_futures=True)
         self._writing.shutdown(wait=True)
-        self._written.extend(future.result() for future in self._under_way if _succeeded(future))
-        self._under_way.clear()
-        for write in self._written:
+        self._gather()
+
+    def _gather(self) -> None:
+        """Collect the reports that are there already; what failed has none."""
+        while self._under_way and self._under_way[0].done():
+            batch = self._under_way.popleft()
+            self._written.extend([batch.result()] if _succeeded(batch) else [])
+        while self._written and self._written[0].done():
+            write = self._written.popleft()
             self.reports += write.result() if _succeeded(write) else []
-        self._written.clear()
 
     def _advance(self) -> None:
         try:
-            self._written.append(self._awaited(self._under_way.popleft()))
+            written = self._awaited(self._under_way[0])
         except Stopped:
             # Embedding stops when a write has failed; that fault is the one to tell.
             while self._written:
                 self._collect()
             raise
+        self._written.append(written)
+        self._under_way.popleft()
 
     def _collect(self) -> None:
-        reports = self._awaited(self._written.popleft())
+        # Taken out of the queue only now, for an interrupt while it was waited for must not lose its reports.
+        reports = self._awaited(self._written[0])
         self.reports += reports
+        self._written.popleft()
 
     def _awaited(self, future: Future[T]) -> T:
         while not wait([future], timeout=_TELL_EVERY_S).done:

@@ -176,6 +176,8 @@ class _Run:
             BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop, self._tell
         )
         self._reports = self._pipeline.reports
+        self._pruned: list[FileReport] = []
+        self._counted = self._written = 0
         self._embedded, self._latest = 0, ""
         self._total: int | None = None
         self._progress: OnProgress | None = None
@@ -183,9 +185,10 @@ class _Run:
     def _count(self, chunks: int) -> None:
         self._embedded += chunks
 
-    def _tell(self) -> None:
+    def _tell(self, *, stopping: bool = False) -> None:
         if self._progress:
-            self._progress(Progress(len(self._reports), self._total, self._embedded, self._latest))
+            done = (len(self._reports), self._total, self._embedded, self._latest)
+            self._progress(Progress(*done, changed=self._changed(), stopping=stopping))
 
     def report(
         self,
@@ -207,9 +210,17 @@ class _Run:
             except CitewellError as error:
                 self._pipeline.settle()
                 raise self._ended(error) from error
+            except KeyboardInterrupt:
+                self._tell(stopping=True)
+                try:
+                    self._pipeline.settle()
+                finally:  # it may be interrupted as well
+                    self._tell(stopping=True)
+                raise
         self._latest = ""
         self._tell()
-        files = sorted([*refused, *self._remarked()], key=lambda file: (file.doc_id, file.status, file.detail))
+        files = [*refused, *self._remarked(), *self._pruned]
+        files.sort(key=lambda file: (file.doc_id, file.status, file.detail))
         return IngestReport(tuple(files), self._clock() - started)
 
     def _remarked(self) -> Iterator[FileReport]:
@@ -227,7 +238,7 @@ class _Run:
             if isinstance(outcome, Prepared):
                 batch.add(outcome)
             elif isinstance(outcome, Gone):
-                self._delete({outcome.doc_id: outcome.detail})
+                self._reports += self._deleted({outcome.doc_id: outcome.detail})
             else:
                 self._reports.append(outcome)
             if batch.is_due():
@@ -246,16 +257,19 @@ class _Run:
             else:
                 del gone[doc_id]
                 detail = f"its file is gone, but its text, now {new!r}, could not be stored there; it stays"
-                self._reports.append(FileReport(doc_id, "skipped", detail=detail))
-        self._delete(gone)
+                self._pruned.append(FileReport(doc_id, "skipped", detail=detail))
+        self._pruned += self._deleted(gone)
 
-    def _delete(self, details: Mapping[str, str]) -> None:
+    def _deleted(self, details: Mapping[str, str]) -> list[FileReport]:
         if details:
             self._store.delete(list(details))
-            self._reports += [FileReport(doc_id, "deleted", detail=detail) for doc_id, detail in details.items()]
+        return [FileReport(doc_id, "deleted", detail=detail) for doc_id, detail in details.items()]
 
     def _changed(self) -> int:
-        return sum(file.status in ("added", "updated", "deleted") for file in self._reports)
+        """How many documents the store holds anew, or no longer; reports are counted once each."""
+        new, self._counted = self._reports[self._counted :], len(self._reports)
+        self._written += sum(file.status in ("added", "updated", "deleted") for file in new)
+        return self._written + sum(file.status == "deleted" for file in self._pruned)
 
     def _compact(self) -> None:
         compact = getattr(self._store, "compact", None)

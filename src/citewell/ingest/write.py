@@ -7,6 +7,7 @@ is locked or full) ends the run instead. Knows no file and no order of the run.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
     Vectors = list[Vector]
 
-_SLICE = 256
+_FIRST_SLICE, _SMALLEST_SLICE, _LARGEST_SLICE = 32, 8, 256
+_CALL_S = 1.0
+"""How long one call of the embedder is meant to take: an interrupted run waits for its end."""
 _PLANS = 10
 """How often a document is planned anew that others write at the same time."""
 _REPLACED = "another writer has replaced it since"
@@ -63,8 +66,15 @@ class Embedded:
 class BatchEmbedder:
     """Embeds batches; one thread at a time. `embedded` is called with the number of chunks after each call."""
 
-    def __init__(self, embedder: Embedder, stop: threading.Event, embedded: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        stop: threading.Event,
+        embedded: Callable[[int], None],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         self._embedder, self._stop, self._embedded = ChunkEmbedder(embedder), stop, embedded
+        self._clock, self._slice = clock, _FIRST_SLICE
 
     def embed(self, batch: Sequence[Prepared]) -> tuple[list[Embedded], list[FileReport]]:
         """The documents that could be embedded, and reports on those that could not.
@@ -92,11 +102,13 @@ class BatchEmbedder:
 
     def _vectors(self, inputs: Sequence[Input]) -> Vectors:
         vectors: Vectors = []
-        for start in range(0, len(inputs), _SLICE):
+        while len(vectors) < len(inputs):
             if self._stop.is_set():
                 raise Stopped
-            part = self._embedder.embed(inputs[start : start + _SLICE])
+            started = self._clock()
+            part = self._embedder.embed(inputs[len(vectors) : len(vectors) + self._slice])
             self._embedded(len(part))
+            self._slice = _next_slice(len(part), self._clock() - started)
             vectors += part
         return vectors
 
@@ -105,6 +117,13 @@ class BatchEmbedder:
             return [], [batch[0].report("failed", str(error))]
         parts = [self.embed([prepared]) for prepared in batch]
         return [each for done, _ in parts for each in done], [report for _, failed in parts for report in failed]
+
+
+def _next_slice(done: int, seconds: float) -> int:
+    """How many texts to embed in the next call, given how long these took."""
+    if seconds <= 0:
+        return _LARGEST_SLICE
+    return max(_SMALLEST_SLICE, min(_LARGEST_SLICE, round(done * _CALL_S / seconds)))
 
 
 class BatchWriter:

@@ -7,7 +7,7 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 
-_ANCHOR = re.compile(r"\s*\{#[^{}\s]*\}\s*$")
+_ANCHOR = re.compile(r"\{#[^{}\s]*\}$")
 _MARKUP = re.compile(r"[*_`\[\]<&\\!~]")
 _TEXTS = {"text", "code_inline", "image"}
 _LONGEST = 160
@@ -15,7 +15,7 @@ _LONGEST = 160
 
 def heading_title(content: str) -> str:
     """What a reader sees of a heading: `Use **etcd** {#use}` -> `Use etcd`; at most 160 characters."""
-    text = " ".join(_ANCHOR.sub("", content).split())
+    text = " ".join(_ANCHOR.sub("", content.rstrip()).split())
     plain = " ".join(_plain(text).split()) if _MARKUP.search(text) else text
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1].rstrip()}…"
 

@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from citewell.ingest.split.headings import heading_title
+from citewell.ingest.split.table_rule import with_tables
 from citewell.model import Heading
 
 Kind = Literal["heading", "prose", "lines", "fence", "table"]
@@ -35,7 +36,8 @@ _CONTAINERS = {"bullet_list_open", "ordered_list_open", "blockquote_open"}
 _CONTAINER_ENDS = {"bullet_list_close", "ordered_list_close", "blockquote_close"}
 _MARKER = re.compile(r"[^\s>]")
 _MARKERS = re.compile(r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*[ \t]*")
-_PARAGRAPH = re.compile(r"[^\S\n]*\S.*(?:\n[^\S\n]*\S.*)*")
+# Bound to the starts of lines, and without a way back: a line of a million spaces would be tried from each of them.
+_PARAGRAPH = re.compile(r"^[^\S\n]*+\S.*(?:\n[^\S\n]*+\S.*)*", re.MULTILINE)
 
 # How good a place a border is to cut, from 0 to 1.
 _BETWEEN_BLOCKS = 1.0
@@ -151,7 +153,8 @@ def outline_markdown(text: str, start: int = 0, markdown_from: int | None = None
 @cache
 def _parser() -> MarkdownIt:
     # Inline rules cost two thirds of the time and decide nothing here. Reference definitions are text like any other.
-    return MarkdownIt("commonmark").enable("table").disable(["reference"]).disable(["inline", "text_join"], True)
+    parser = MarkdownIt("commonmark").enable("table").disable(["reference"]).disable(["inline", "text_join"], True)
+    return with_tables(parser)
 
 
 @dataclass(frozen=True, slots=True)
