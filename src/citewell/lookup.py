@@ -52,27 +52,42 @@ class LookupResult(LookupOutcome):
     """What `Knowledge.lookup` returns: everything that was found, and how to show it to an agent."""
 
     budget: Budget = field(default_factory=Budget, repr=False)
-    on_shown: Callable[[tuple[EvidenceBlock, ...]], None] | None = field(default=None, repr=False, compare=False)
+    on_shown: Callable[[tuple[EvidenceBlock, ...], frozenset[str]], None] | None = field(
+        default=None, repr=False, compare=False
+    )
     count_tokens: Callable[[str], float] | None = field(default=None, repr=False, compare=False)
 
     def to_agent(self, budget: Budget | None = None) -> dict[str, object]:
         """What the agent sees: `{status, degraded, query, evidence: [item], omitted, hints}` within the budget.
 
-        Within a session, what it shows is recorded as shown (GUARD-1).
-
-        Raises:
-            StoreError: it can't be recorded.
+        Within a session, what it shows is recorded as shown (GUARD-1): what it shows whole comes as a reference next
+        time, and what it cuts short comes again. Where that can't be recorded, `degraded` says so.
         """
         seen = project(self, self.budget if budget is None else budget, count_tokens=self.count_tokens)
-        if self.on_shown is not None:
-            self.on_shown(self.projected(seen))
-        return seen
+        record = self.on_shown
+        if record is None:
+            return seen
+        shown, cut = self.projected(seen), _cut_short(seen)
+        _, error = attempt(lambda: record(shown, cut), StoreError, "what was shown could not be remembered")
+        return seen if error is None else {**seen, "degraded": [*self.degraded, f"session: {error.message}"]}
+
+    def would_show(self) -> tuple[EvidenceBlock, ...]:
+        """The evidence that `to_agent` shows within the result's own budget; records nothing."""
+        return self.projected(project(self, self.budget))
 
     def projected(self, seen: Mapping[str, object]) -> tuple[EvidenceBlock, ...]:
         """The evidence that a projection of this result shows, in its order; not what the projection left out."""
-        items = seen.get("evidence")
-        keys = {item.get("document_id") for item in items} if isinstance(items, list) else set()
+        keys = {item["document_id"] for item in _items(seen)}
         return tuple(block for block in self.evidence if block.evidence_key in keys)
+
+
+def _cut_short(seen: Mapping[str, object]) -> frozenset[str]:
+    return frozenset(str(item["document_id"]) for item in _items(seen) if item["truncated"])
+
+
+def _items(seen: Mapping[str, object]) -> list[Mapping[str, object]]:
+    items = seen["evidence"]
+    return items if isinstance(items, list) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +168,7 @@ class Lookup:
         first = {hit.evidence_key for hit in response.hits}
         return LookupResult(
             query=request.query,
-            status=_status(response, visible, kept, repeats),
+            status=_status(response, visible, evidence, repeats),
             degraded=_causes(response, further, no_hints, ranked.cause, no_neighbours, no_memory),
             evidence=evidence,
             hints=hinted.hints if request.policy.hints else (),
@@ -201,11 +216,11 @@ class Lookup:
         )
         return repeats or frozenset(), f"session: {error.message}" if error else ""
 
-    def _recorder(self, request: LookupRequest) -> Callable[[tuple[EvidenceBlock, ...]], None] | None:
+    def _recorder(self, request: LookupRequest) -> Callable[[tuple[EvidenceBlock, ...], frozenset[str]], None] | None:
         memory, session = self._memory, request.session
         if memory is None or session is None:
             return None
-        return lambda shown: memory.record(session, request.scope, shown)
+        return lambda shown, cut: memory.record(session, request.scope, shown, cut=cut)
 
 
 def _session(port: KnowledgeSearchPort) -> AbstractContextManager[KnowledgeSearchPort]:
@@ -283,20 +298,21 @@ def _widened(
 
 
 def _with_hinted_category(request: LookupRequest, hinted: Hinted) -> LookupRequest:
-    """Hybrid search may use the best hinted category where the caller gave none (L0-2)."""
+    """Hybrid search may use the hinted category, if the hints agree on one, where the caller gave none (L0-2)."""
     if hinted.note:
         request = replace(request, notes=(*request.notes, hinted.note))
-    best = next((hint.value for hint in hinted.hints if hint.kind == "category"), None)
+    best = hinted.category
     if best is None or request.category is not None or request.mode != "hybrid" or not request.policy.hints_filter:
         return request
     return replace(request, category=best, notes=(*request.notes, f"category {best!r} comes from the hints"))
 
 
 def _status(
-    response: SearchResponse, visible: _Visible, kept: tuple[EvidenceBlock, ...], repeats: frozenset[str]
+    response: SearchResponse, visible: _Visible, evidence: tuple[EvidenceBlock, ...], repeats: frozenset[str]
 ) -> LookupStatus:
-    if kept:
-        return "all_already_shown" if all(block.evidence_key in repeats for block in kept) else "ok"
+    """A neighbour that wasn't shown before is something new, too."""
+    if evidence:
+        return "all_already_shown" if all(block.evidence_key in repeats for block in evidence) else "ok"
     if response.store_empty:
         return "empty_store"
     return "below_similarity" if visible.hits else "no_match"

@@ -1,18 +1,22 @@
 """Blocks and a budget -> which are shown and how much of each (PROJ-4, CONTEXT-1); knows no score and no format.
 
-Hits get a preview as long as there is room, and what is left goes to the best first. Neighbours take what hits leave.
+Hits get a preview as long as there is room, and what is left goes to the best first. Neighbours take what hits leave,
+the nearest first. What was shown before takes no room at all (SESSION-1).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 from citewell.checks import check_count, check_number, refusal
 from citewell.model import Budget, EvidenceBlock
 from citewell.projection.cuts import good_end, grapheme_ends
+from citewell.projection.nearby import nearest_first
+from citewell.projection.overlap import follows, without_overlap
 from citewell.projection.tokens import bound_fitting, token_bound
 
 _NO_LIMIT = 2**62
@@ -22,11 +26,26 @@ _COUNTED = "a function from a text to a number >= 0"
 _Count = Callable[[str], float]
 _Fitting = Callable[[str, Sequence[int], float], int]
 
-Shown = list[tuple[EvidenceBlock, str]]
-"""The blocks that are shown, each with its content."""
-
 LeftOut = dict[str, str]
 """The limit that left out each of the other keys: `budget_items`, `budget_chars` or `budget_tokens`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A block as it is shown.
+
+    Attributes:
+        content: its text, or a beginning of it; nothing of a repeat.
+        whole: whether the end of its text is shown, or was.
+        repeat: whether it stands for a text that was shown before.
+        continues: the key of the block above whose end is the beginning of this one's text, which is left out here.
+    """
+
+    block: EvidenceBlock
+    content: str
+    whole: bool
+    repeat: bool = False
+    continues: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,27 +124,37 @@ def _uncounted(_: str) -> int:
     return 0
 
 
-def fit(blocks: Sequence[EvidenceBlock], room: Room) -> tuple[Shown, LeftOut]:
-    """The blocks that are shown, with their content, and the limit that left out each of the others; in order."""
+def fit(
+    blocks: Sequence[EvidenceBlock], room: Room, repeats: Collection[str] = frozenset()
+) -> tuple[list[Shown], LeftOut]:
+    """The blocks that are shown, and the limit that left out each of the others; in order.
+
+    Those of `repeats` are shown without content. They cost no characters and no tokens, and of the items only places
+    that no hit with content takes.
+    """
+    texts = {block.evidence_key: "" if block.evidence_key in repeats else block.text for block in blocks}
     hits = [block for block in blocks if block.role == "hit"] or list(blocks)
-    content, left_out, room = _fit_hits(hits, room)
-    complete = all(content.get(hit.evidence_key) == hit.text for hit in hits)
-    for block in blocks:
-        if block.evidence_key in content or block.evidence_key in left_out:
-            continue
-        lack = "budget_items" if len(content) >= room.items else room.lack(block.text)
+    content, left_out, room = _fit_hits(hits, room, repeats)
+    complete = all(content.get(hit.evidence_key) == texts[hit.evidence_key] for hit in hits)
+    beside = [] if len(hits) == len(blocks) else nearest_first(blocks)
+    for block, nearer in sorted(beside, key=lambda each: each[0].evidence_key in repeats):
+        key, text = block.evidence_key, texts[block.evidence_key]
+        lack = left_out.get(nearer) or ("budget_items" if len(content) >= room.items else room.lack(text))
         if complete and lack is None:
-            content[block.evidence_key] = block.text
-            room = room.without(block.text)
+            content[key] = text
+            room = room.without(text)
         else:
-            left_out[block.evidence_key] = lack or "budget_chars"
-    shown = [(block, content[block.evidence_key]) for block in blocks if block.evidence_key in content]
-    return shown, {b.evidence_key: left_out[b.evidence_key] for b in blocks if b.evidence_key in left_out}
+            left_out[key] = lack or "budget_chars"
+    shown = [_shown(block, content[block.evidence_key], repeats) for block in blocks if block.evidence_key in content]
+    return _joined(shown), {b.evidence_key: left_out[b.evidence_key] for b in blocks if b.evidence_key in left_out}
 
 
-def _fit_hits(hits: Sequence[EvidenceBlock], room: Room) -> tuple[dict[str, str], LeftOut, Room]:
+def _fit_hits(
+    hits: Sequence[EvidenceBlock], room: Room, repeats: Collection[str]
+) -> tuple[dict[str, str], LeftOut, Room]:
     """The same for hits alone, and the room left; the best ones get what the previews of all leave."""
-    seated = hits[: room.items]
+    new, known = ([hit for hit in hits if (hit.evidence_key in repeats) is repeat] for repeat in (False, True))
+    seated = new[: room.items]
     previews, room, lack = _previews(seated, room)
     content: dict[str, str] = {}
     for hit, preview in zip(seated, previews, strict=False):
@@ -133,7 +162,27 @@ def _fit_hits(hits: Sequence[EvidenceBlock], room: Room) -> tuple[dict[str, str]
         content[hit.evidence_key] = _cut(hit.text, room)
         room = room.without(content[hit.evidence_key])
     left_out = {hit.evidence_key: lack for hit in seated[len(previews) :]}
-    return content, left_out | {hit.evidence_key: "budget_items" for hit in hits[room.items :]}, room
+    places = room.items - len(content)
+    content |= {hit.evidence_key: "" for hit in known[:places]}
+    beyond = [*new[room.items :], *known[places:]]
+    return content, left_out | {hit.evidence_key: "budget_items" for hit in beyond}, room
+
+
+def _shown(block: EvidenceBlock, content: str, repeats: Collection[str]) -> Shown:
+    repeat = block.evidence_key in repeats
+    return Shown(block, content, whole=repeat or content == block.text, repeat=repeat)
+
+
+def _joined(shown: Sequence[Shown]) -> list[Shown]:
+    """The same, each text without the beginning that is the end of the text right above it (CONTEXT-2)."""
+    joined = list(shown[:1])
+    for above, here in pairwise(shown):
+        rest = here.content
+        if follows(above.block, here.block) and above.whole and here.whole and not (above.repeat or here.repeat):
+            rest = without_overlap(above.block, here.block)
+        cut = rest != here.content
+        joined.append(replace(here, content=rest, continues=above.block.evidence_key) if cut else here)
+    return joined
 
 
 def _previews(hits: Sequence[EvidenceBlock], room: Room) -> tuple[list[str], Room, str]:
