@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from citewell.ingest.split import split
 from citewell.ingest.split.outline import outline_markdown
+from citewell.ingest.split.table_rule import with_tables
 
 LINES = st.sampled_from(
     [
@@ -152,3 +154,64 @@ def test_every_passage_has_balanced_fences_and_every_part_of_a_table_its_header(
         repeated = block.kind == "table" and 3 * len(block.opening) <= sizes[1]
         if repeated and block.inner[0] <= passage.span[0] < block.inner[1]:
             assert passage.text.startswith(block.opening)
+
+
+ROWS = st.sampled_from(
+    [
+        "|a|b|",
+        "| --- | --- |",
+        "|-|-|",
+        "a|b",
+        "-|-",
+        ":-:|--:",
+        "- | -",
+        "-",
+        "|",
+        "||",
+        "|-",
+        "| 1 | 2 |",
+        "",
+        "> |a|b|",
+        "> |-|-|",
+        "- |a|b|",
+        "  |-|-|",
+        "    |x|y|",
+        "x",
+        "# h",
+        "***",
+        "```",
+        "<div>",
+        "|a\\|b|",
+        "|a|b|c|",
+        "   |a|b|",
+        "\t|a|",
+        "1. x",
+        "--",
+        "| -- |",
+        "| a",
+        "a |",
+        "|:|:|",
+        "-||-",
+        "|a||b|",
+        "|-||-|",
+        "|---|",
+    ]
+)
+
+
+@pytest.mark.requirement("INGEST-4")
+@settings(max_examples=400)
+@given(st.lists(ROWS, min_size=1, max_size=9).map("\n".join))
+def test_tables_begin_and_end_where_the_parsers_own_rule_says(text: str) -> None:
+    """Ours makes one token of a table, not three of each cell; but for that the rules agree."""
+    parser = MarkdownIt("commonmark").enable("table").disable(["reference"])
+    theirs = [tuple(token.map) for token in parser.parse(text) if token.type == "table_open" and token.map]
+    ours = [tuple(token.map) for token in with_tables(parser).parse(text) if token.type == "table_open" and token.map]
+    assert ours == theirs
+
+
+@pytest.mark.requirement("INGEST-4")
+def test_a_table_of_many_short_rows_stays_one_table() -> None:
+    """The parser's own rule gives up after 65,536 cells that a row lacks."""
+    text = f"|{'a|' * 500}\n|{'-|' * 500}\n" + "| x |\n" * 500
+    assert [block.kind for block in outline_markdown(text).blocks] == ["table"]

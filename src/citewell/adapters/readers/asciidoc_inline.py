@@ -23,6 +23,7 @@ _HARD_BREAK = re.compile(r" \+$", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(?=[\[{*_`#<])")
 _NAMED = re.compile(r"^\"?([^\",]*)\"?(?:,.*)?$")
 _HIDDEN = "\x00"
+_PLACE = re.compile(rf"{_HIDDEN}(\d+){_HIDDEN}")
 _BUILT_IN: Mapping[str, str] = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "plus": "+", "asterisk": "*", "tilde": "~",
     "caret": "^", "backtick": "`", "vbar": "|", "lt": "<", "gt": ">", "amp": "&", "startsb": "[", "endsb": "]",
@@ -38,8 +39,11 @@ def inline(text: str, attributes: Mapping[str, str]) -> str:
         return text
     kept: list[str] = []
 
+    def restored(text: str) -> str:
+        return _PLACE.sub(lambda match: kept[int(match.group(1))], text)
+
     def keep(shown: str) -> str:
-        kept.append(shown)
+        kept.append(restored(shown))  # code may stand in the text of a link
         return f"{_HIDDEN}{len(kept) - 1}{_HIDDEN}"
 
     def code(match: re.Match[str]) -> str:
@@ -56,9 +60,7 @@ def inline(text: str, attributes: Mapping[str, str]) -> str:
     text = _MARKED.sub(r"\1", text)
     text = _BOLD.sub(r"**\1**", text)
     text = _ESCAPED.sub("", _HARD_BREAK.sub("", text))
-    for _ in range(2):  # code may stand in the text of a link
-        text = re.sub(rf"{_HIDDEN}(\d+){_HIDDEN}", lambda match: kept[int(match.group(1))], text)
-    return text
+    return restored(text)
 
 
 def attribute_values(text: str, attributes: Mapping[str, str]) -> str:

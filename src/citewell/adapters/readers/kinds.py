@@ -7,6 +7,7 @@ everything else                           by the suffix
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,10 +77,8 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _HEAD = 1_024
-_HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}>\s*|<!--.{0,400}?-->\s*)*<(?:!doctype\s+html|html)\b",
-    re.IGNORECASE | re.DOTALL,
-)
+_HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_BEFORE_HTML = ((b"<?xml", b">"), (b"<!--", b"-->"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +156,14 @@ def _of_old_office(data: bytes) -> Kind:
 
 
 def _of_text(data: bytes, named: str) -> str:
-    if named not in {"html", "mail", "code"} and _HTML.match(data[:_HEAD]):
+    if named not in {"html", "mail", "code"} and _begins_as_html(data[:_HEAD]):
         return "html"
     return "plain" if named in _BINARY else named
+
+
+def _begins_as_html(head: bytes) -> bool:
+    """Whether the first tag is a page's; comments and an XML declaration may stand before it."""
+    rest = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    while closing := next((closing for opening, closing in _BEFORE_HTML if rest.startswith(opening)), b""):
+        rest = rest.partition(closing)[2].lstrip()
+    return bool(_HTML.match(rest))

@@ -9,14 +9,13 @@ from citewell.adapters.readers.words import words
 
 _LITERAL = re.compile(r"``(.+?)``")
 _ROLE = re.compile(r"(?<![\w:`]):([\w+.:-]{1,40}):`([^`]+)`|`([^`]+)`:([\w+.:-]{1,40}):")
-_LINK = re.compile(r"`([^`<>]*?)\s*<([^`<>\s]+)>`__?")
+_LINK = re.compile(r"`([^`<>]*+)<([^`<>\s]++)>`__?")
 _REFERENCE = re.compile(r"`([^`]+)`__?(?!\w)")
-_WORD_REFERENCE = re.compile(r"(?<![\w`/.-])([A-Za-z][\w.+-]*[A-Za-z0-9])_(?=[\s.,;:!?)]|$)")
+_WORD_REFERENCE = re.compile(r"(?<![\w`/.+-])([A-Za-z][\w.+-]{0,80}[A-Za-z0-9])_(?=[\s.,;:!?)]|$)")
 _SUBSTITUTION = re.compile(r"\|([^|\s](?:[^|]*[^|\s])?)\|_{0,2}")
 _FOOTNOTE = re.compile(r"\[(\d+|#\w*|\*|[A-Za-z][\w.-]*)\]_")
 _INTERPRETED = re.compile(r"(?<![`\w])`([^`\s](?:[^`]*[^`\s])?)`(?![`_\w])")
 _ESCAPE = re.compile(r"\\(?:([ \n])|([^\w\s]))")
-_TARGET = re.compile(r"^(.*?)\s*<([^<>]*)>$", re.DOTALL)
 _PROSE = words(
     """
     ref doc term numref any eq abbr guilabel menuselection kbd dfn emphasis strong title title-reference t sub
@@ -24,6 +23,7 @@ _PROSE = words(
     """
 )
 _HIDDEN = "\x00"
+_PLACE = re.compile(rf"{_HIDDEN}(\d+){_HIDDEN}")
 
 
 def inline(text: str, substitutions: Mapping[str, str], targets: Mapping[str, str]) -> str:
@@ -32,7 +32,11 @@ def inline(text: str, substitutions: Mapping[str, str], targets: Mapping[str, st
         return text
     literals: list[str] = []
 
+    def shown(text: str) -> str:
+        return _PLACE.sub(lambda match: literals[int(match.group(1))], text)
+
     def hide(code: str) -> str:
+        code = shown(code)  # a literal may stand in the text of a role
         literals.append(f"`` {code} ``" if "`" in code else f"`{code}`")
         return f"{_HIDDEN}{len(literals) - 1}{_HIDDEN}"
 
@@ -48,7 +52,7 @@ def inline(text: str, substitutions: Mapping[str, str], targets: Mapping[str, st
     text = _WORD_REFERENCE.sub(lambda match: _linked(match.group(1), targets.get(_key(match.group(1)), "")), text)
     text = _INTERPRETED.sub(lambda match: hide(match.group(1)), text)
     text = _ESCAPE.sub(lambda match: "" if match.group(1) else match.group(2), text)
-    return re.sub(rf"{_HIDDEN}(\d+){_HIDDEN}", lambda match: literals[int(match.group(1))], text)
+    return shown(text)
 
 
 def _key(name: str) -> str:
@@ -57,11 +61,10 @@ def _key(name: str) -> str:
 
 def _role(role: str, content: str, hide: Callable[[str], str]) -> str:
     """Text for references and marks of prose, code for whatever names a thing of a program."""
-    target = _TARGET.match(content)
-    shown = target.group(1) if target and target.group(1) else content
-    shown = " ".join(shown.split())
+    before = content.rpartition("<")[0] if content.endswith(">") else ""
+    shown = " ".join((before or content).split())
     name = role.rpartition(":")[2].lower()
-    if name in _PROSE or (target is not None and target.group(1)):
+    if name in _PROSE or before:
         return f"{name.upper()} {shown}" if name in {"pep", "rfc", "cve"} and shown[:1].isdigit() else shown
     return hide(shown.lstrip("~!"))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.adapters.readers import blocks
-from citewell.adapters.readers.tables import cell_text
+from citewell.adapters.readers.tables import cell_text, is_filled_up, table_line
 from citewell.model import Locator
 
 _EVERY_ROW = 50_000
@@ -55,14 +55,19 @@ class TableWriter:
 
     def table(self, rows: Iterable[Row]) -> None:
         """Rows, the header first; columns and rows without any text are left out. They are gone through twice."""
-        columns = sorted({index for row in rows for index, cell in enumerate(row.cells) if cell and not cell.isspace()})
+        used: set[int] = set()
+        height = size = 0
+        for row in rows:
+            used.update(index for index, cell in enumerate(row.cells) if cell and not cell.isspace())
+            height, size = height + 1, size + len(row.cells)
+        columns = sorted(used)
+        filled_up = is_filled_up(height, len(columns), size)
         is_header = bool(columns)
         for row in rows if columns else ():
-            width = len(row.cells)
-            cells = [cell_text(row.cells[index]) if index < width else "" for index in columns]
+            cells = [cell_text(cell) for cell in row.cells]
             if any(cells):
                 self._place(row.number)
-                self._write(f"| {' | '.join(cells)} |\n")
+                self._write(f"{table_line(cells, columns, filled_up=filled_up)}\n")
                 if is_header:
                     self._write(f"|{' --- |' * len(columns)}\n")
                     is_header = False

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-_BREAK = re.compile(r"[ \t]*\n\s*")
 _MORE_SPACE = re.compile(r"[ \t\f\v]+")
 _WIDEST_SPAN = 100
 _TALLEST_SPAN = 1_000
+_FILL = 2
+_SMALL = 10_000
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     """The rows as one table whose first row is the header; rows without any text are left out. Empty without rows.
 
-    Shorter rows are filled up to the longest; columns without any text are left out.
+    Shorter rows are filled up to the longest, see `is_filled_up`; columns without any text are left out.
     """
     cells = [[cell_text(cell) for cell in row] for row in rows]
     cells = [row for row in cells if any(row)]
-    width = max((len(row) for row in cells), default=0)
-    used = [index for index in range(width) if any(index < len(row) and row[index] for row in cells)]
+    used = sorted({index for row in cells for index, cell in enumerate(row) if cell})
     if not used:
         return ""
-    lines = [_line(row[index] if index < len(row) else "" for index in used) for row in cells]
+    filled_up = is_filled_up(len(cells), len(used), sum(map(len, cells)))
+    lines = [table_line(row, used, filled_up=filled_up) for row in cells]
     return "\n".join([lines[0], f"|{' --- |' * len(used)}", *lines[1:]])
 
 
@@ -31,14 +33,26 @@ def cell_text(text: str) -> str:
     """A cell's text on one line, pipes escaped."""
     text = text.strip()
     if "\n" in text:
-        text = _BREAK.sub("<br>", text)
+        text = "<br>".join(line for each in text.split("\n") if (line := each.strip()))
     if "|" in text:
         text = text.replace("\\|", "|").replace("|", "\\|")
     return _MORE_SPACE.sub(" ", text)
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def is_filled_up(rows: int, columns: int, cells: int) -> bool:
+    """Whether short rows are filled up: not where one long row would make a small file an endless table."""
+    return rows * columns <= _FILL * cells + _SMALL
+
+
+def table_line(cells: Sequence[str], columns: Sequence[int], *, filled_up: bool) -> str:
+    """These columns of a row as a line; blank cells at its end only if it is to be filled up."""
+    width = len(cells)
+    shown = [cells[index] for index in columns[: bisect_left(columns, width)]]
+    if filled_up:
+        shown += [""] * (len(columns) - len(shown))
+    while len(shown) > 1 and not filled_up and not shown[-1]:
+        shown.pop()
+    return f"| {' | '.join(shown)} |"
 
 
 @dataclass(slots=True)

@@ -90,6 +90,7 @@ class _Merged:
     def __init__(self, sheet: CalamineSheet, scanned: Sheet, allowance: Allowance) -> None:
         self._starting: dict[int, list[tuple[int, int, int]]] = {}
         self._open: list[tuple[int, int, int, str]] = []
+        self._taken: set[int] = set()
         self._allowance = allowance
         bottom, right = scanned.rows, max(scanned.columns, 1)
         for (row, column), (last_row, last_column) in sorted(sheet.merged_cell_ranges or ()):
@@ -102,12 +103,24 @@ class _Merged:
         """A row's cells with those that a range covers filled."""
         for column, last_column, last_row in self._starting.get(index, ()):
             value = cells[column] if column < len(cells) else ""
-            if value:
+            if value and self._take(column, last_column):
                 self._open.append((column, last_column, last_row, value))
         for column, last_column, _, value in self._open:
             self._cover(cells, column, last_column, value)
+        for column, last_column, last_row, _ in self._open:
+            if last_row <= index:
+                self._taken.difference_update(range(column, last_column + 1))
         self._open = [each for each in self._open if each[2] > index]
         return cells
+
+    def _take(self, column: int, last_column: int) -> bool:
+        """Whether no open range covers any of these columns, as in every workbook that a program wrote."""
+        if column in self._taken or last_column in self._taken or not self._allowance.take(last_column + 1 - column):
+            return False
+        columns = range(column, last_column + 1)
+        is_free = self._taken.isdisjoint(columns)
+        self._taken.update(columns if is_free else ())
+        return is_free
 
     def _cover(self, cells: list[str], column: int, last_column: int, value: str) -> None:
         cells += [""] * (last_column + 1 - len(cells))

@@ -15,13 +15,19 @@ from html import unescape
 from lxml import etree
 
 from citewell.adapters.readers import archive
+from citewell.errors import IngestError
 
-_ROW = re.compile(rb"<(?:\w+:)?row\s[^>]*?\br=\"(\d{1,9})\"")
-_CELL = re.compile(rb"<(?:\w+:)?c\s[^>]*?\br=\"([A-Z]{1,4})(\d{1,9})\"[^>]*?(?<!/)>")
+# A cell as programs write it; whatever is a cell and looks otherwise is left to the parser.
+_ANY_CELL = re.compile(rb"<(?:\w+:)?c(?=[\s/>])")
+_OTHERS = rb"(?:\s(?:s|t|cm|vm|ph)=\"[^\"<>]*\")*+"
+_CELL = re.compile(rb"<(?:\w+:)?c" + _OTHERS + rb"\sr=\"([A-Z]{1,3})(\d{1,7})\"" + _OTHERS + rb"\s?(/?)>")
 _FORMULA = re.compile(
-    rb"<(?:\w+:)?c\s[^>]*?\br=\"([A-Z]{1,4})(\d{1,9})\"[^>]*>\s*<(?:\w+:)?f(?:\s[^>]*)?>([^<]*)</(?:\w+:)?f>\s*"
-    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+    rb"<(?:\w+:)?c" + _OTHERS + rb"\sr=\"([A-Z]{1,3})(\d{1,7})\"" + _OTHERS + rb">\s*+"
+    rb"<(?:\w+:)?f(?:\s[^<>]*)?>([^<]*+)</(?:\w+:)?f>\s*+"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"
 )
+_REFERENCE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,12 @@ class Sheet:
 
 
 def scan_sheets(package: zipfile.ZipFile) -> dict[str, Sheet]:
-    """The sheets of a workbook by their names."""
-    return {name: _scan(archive.part(package, path)) for name, path in _sheet_parts(package)}
+    """The sheets of a workbook by their names.
+
+    Raises:
+        IngestError: a part is missing, damaged or in UTF-16.
+    """
+    return {name: _scan(archive.part(package, path), name) for name, path in _sheet_parts(package)}
 
 
 def _sheet_parts(package: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
@@ -70,13 +80,15 @@ def _xml(data: bytes) -> etree._Element:
     return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
-def _scan(markup: bytes) -> Sheet:
-    rows = columns = 0
-    seen: set[bytes] = set()
-    for match in _CELL.finditer(markup):
-        rows = max(rows, int(match.group(2)))
-        seen.add(match.group(1))
-    columns = max((column_number(letters) for letters in seen), default=0)
+def _scan(markup: bytes, name: str) -> Sheet:
+    if markup.startswith(_WIDE):
+        raise IngestError(f"its sheet {name!r} is in UTF-16, which can't be read", way_out="Save the workbook again.")
+    found = _CELL.findall(markup)
+    if len(found) < len(_ANY_CELL.findall(markup)):
+        return _parsed(markup)
+    filled = [(letters, row) for letters, row, is_empty in found if not is_empty]
+    rows = max((int(row) for _, row in filled), default=0)
+    columns = max((column_number(letters) for letters in {letters for letters, _ in filled}), default=0)
     return Sheet(rows, columns, dict(_uncalculated(markup)) if b"<f" in markup or b":f" in markup else {})
 
 
@@ -85,6 +97,64 @@ def _uncalculated(markup: bytes) -> Iterator[tuple[tuple[int, int], str]]:
         formula = unescape(match.group(3).decode("utf-8", "replace")).strip()
         if formula:
             yield (int(match.group(2)) - 1, column_number(match.group(1)) - 1), f"={formula}"
+
+
+def _parsed(markup: bytes) -> Sheet:
+    cells = _Cells()
+    etree.fromstring(markup, etree.XMLParser(target=cells, resolve_entities=False, no_network=True, huge_tree=True))
+    return Sheet(cells.rows, cells.columns, cells.formulas)
+
+
+class _Cells:
+    """A target of lxml's parser, for sheets whose cells are written in another way; builds no tree.
+
+    A cell without a reference stands behind the one before it, and a row below the one before it.
+    """
+
+    def __init__(self) -> None:
+        self.rows = self.columns = 0
+        self.formulas: dict[tuple[int, int], str] = {}
+        self._row = self._column = 0
+        self._place: tuple[int, int] | None = None
+        self._texts: dict[str, list[str]] = {}
+        self._caught: list[str] | None = None
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = tag.rpartition("}")[2]
+        reference = attributes.get("r", "").strip()
+        if name == "row":
+            self._row = int(reference) if reference.isascii() and reference.isdigit() else self._row + 1
+            self._column = 0
+        elif name == "c":
+            self._start_cell(_REFERENCE.fullmatch(reference))
+        elif self._place is not None:
+            self._caught = self._texts.setdefault(name, [])
+
+    def _start_cell(self, reference: re.Match[str] | None) -> None:
+        self._column = column_number(reference.group(1).encode()) if reference else self._column + 1
+        self._place = int(reference.group(2)) if reference else self._row, self._column
+        self._texts = {}
+
+    def data(self, text: str) -> None:
+        """Text, in pieces of any size."""
+        if self._caught is not None:
+            self._caught.append(text)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        self._caught = None
+        if tag.rpartition("}")[2] != "c" or self._place is None:
+            return
+        (row, column), self._place = self._place, None
+        if self._texts:
+            self.rows, self.columns = max(self.rows, row), max(self.columns, column)
+        formula = "".join(self._texts.get("f", ())).strip()
+        if formula and not "".join(self._texts.get("v", ())).strip():
+            self.formulas[row - 1, column - 1] = f"={formula}"
+
+    def close(self) -> None:
+        """The sheet has ended."""
 
 
 def column_number(letters: bytes) -> int:
