@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from citewell.adapters.milvus.faults import translated
 from citewell.adapters.milvus.lite import hold, let_go, lite_path, restart, write_lock
@@ -23,6 +23,8 @@ from citewell.errors import InvalidRequest, StoreUnreachable, StoreVersion
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+T = TypeVar("T")
 
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _WRITES = frozenset({"insert", "upsert", "delete", "flush", "create_collection", "drop_collection"})
@@ -125,6 +127,11 @@ class Client:
         with self._translating(name), self.writing() if name in _WRITES else nullcontext():
             options.setdefault("timeout", self.timeout_s)
             return getattr(self._client, name)(*args, **options)
+
+    def guarded(self, action: Callable[[], T]) -> T:
+        """Do something else with pymilvus, such as turning a page; what it raises comes out translated."""
+        with self._translating("read"):
+            return action()
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from citewell.model import Filters
 
@@ -114,3 +115,31 @@ def _within(labels: tuple[str, ...]) -> str:
         return NOTHING
     tenants = literals([*(tenant((label,)) for label in labels), SEVERAL])
     return f"tenant in {tenants} and array_contains_any(labels, {literals(token(label) for label in labels)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """What filters compare with, of one document: all of it tokens, as the collection holds them."""
+
+    document: str
+    category: str
+    labels: frozenset[str]
+    marks: frozenset[str]
+
+
+def passes(filters: Filters) -> Callable[[Bearer], bool]:
+    """The same filters as a rule, for an index that is not Milvus's."""
+    labels = None if filters.scope is None else {token(label) for label in filters.scope}
+    category = None if filters.category is None else token("=" + filters.category)
+    wanted = {_mark(name, value) for name, value in filters.where}
+    excluded = {token(name) for name in filters.exclude_documents}
+
+    def rule(bearer: Bearer) -> bool:
+        return (
+            (labels is None or not labels.isdisjoint(bearer.labels))
+            and category in (None, bearer.category)
+            and wanted <= bearer.marks
+            and bearer.document not in excluded
+        )
+
+    return rule

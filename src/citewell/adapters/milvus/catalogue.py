@@ -1,0 +1,155 @@
+"""The catalogue's rows: reading by id and by kind, writing, with the parts of bodies that are too long for one field.
+
+A row and its parts are written in one request, which Milvus applies as a whole. What the rows say is known elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from citewell.adapters.milvus.bodies import parts_of
+from citewell.adapters.milvus.filters import both, literal, literals, token
+
+if TYPE_CHECKING:
+    from citewell.adapters.milvus.client import Client
+
+HEAD = "m:head"
+BINDING = "m:binding"
+
+_FIELDS = ["id", "kind", "version", "number", "more", "body"]
+_PAD = [0.0, 1.0]
+_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row.
+
+    Attributes:
+        id: unique within the catalogue.
+        kind: document, gone (a document that was deleted a moment ago), meta, lease, session, part.
+        version: of a document; a row of another kind counts with it what it likes.
+        number: chunks of a document.
+        body: whole, whatever its length.
+    """
+
+    id: str
+    kind: str
+    version: int = 0
+    number: int = 0
+    body: str = ""
+
+
+def document_id(doc_id: str) -> str:
+    """The id of a document's row."""
+    return "d:" + token(doc_id)
+
+
+class Catalogue:
+    """The collection beside the chunks; safe to call from several threads."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+
+    def get(self, ids: Iterable[str], *, strong: bool = False) -> dict[str, Row]:
+        """The rows with these ids; `strong` waits for what any other process wrote before."""
+        wanted = list(dict.fromkeys(ids))
+        level = "Strong" if strong else "Session"
+        found: dict[str, Row] = {}
+        for start in range(0, len(wanted), _AT_ONCE):
+            chosen = f"id in {literals(wanted[start : start + _AT_ONCE])}"
+            rows = self._client.call("query", self._name, filter=chosen, output_fields=_FIELDS, consistency_level=level)
+            found |= {row.id: row for row in self._whole(rows)}
+        return found
+
+    def of_kind(self, kind: str) -> Iterator[Row]:
+        """Every row of a kind, whatever process wrote it, in the order of the ids."""
+        for rows in pages(self._client, self._name, f"kind == {literal(kind)}", _FIELDS):
+            yield from self._whole(rows)
+
+    def versions(self, kind: str) -> list[int]:
+        """The versions of the rows of a kind."""
+        found = pages(self._client, self._name, f"kind == {literal(kind)}", ["id", "version"])
+        return [int(row["version"]) for rows in found for row in rows]
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Write these rows in place of those with the same ids, all in one request."""
+        self.put_entries([entry for row in rows for entry in entries(row)])
+
+    def put_entries(self, rows: list[dict[str, object]]) -> None:
+        """Write rows that are in Milvus's form already."""
+        if rows:
+            self._client.call("upsert", self._name, rows)
+
+    def remove(self, chosen: str) -> None:
+        """Remove the rows that an expression matches."""
+        self._client.call("delete", self._name, filter=chosen)
+
+    def remove_ids(self, ids: Sequence[str]) -> None:
+        """Remove the rows with these ids."""
+        for start in range(0, len(ids), _AT_ONCE):
+            self.remove(f"id in {literals(ids[start : start + _AT_ONCE])}")
+
+    def parts(self, owner: str, version: int, count: int) -> str:
+        """What comes behind the first part of a long body."""
+        ids = [part_id(owner, version, number) for number in range(1, count + 1)]
+        rows = self._client.call(
+            "query", self._name, filter=f"id in {literals(ids)}", output_fields=["id", "body"],
+            consistency_level="Session",
+        )  # fmt: skip
+        held = {row["id"]: str(row["body"]) for row in rows}
+        return "".join(held.get(each, "") for each in ids)
+
+    def _whole(self, rows: Iterable[Any]) -> Iterator[Row]:
+        for row in rows:
+            rest = self.parts(row["id"], row["version"], row["more"]) if row["more"] else ""
+            yield Row(row["id"], row["kind"], int(row["version"]), int(row["number"]), row["body"] + rest)
+
+
+def entries(row: Row) -> list[dict[str, object]]:
+    """The row as Milvus takes it, its parts behind it."""
+    first, *rest = parts_of(row.body)
+    return [
+        _entry(row.id, row.kind, row.version, row.number, len(rest), first),
+        *part_entries(row.id, row.version, rest),
+    ]
+
+
+def part_entries(owner: str, version: int, rest: Sequence[str]) -> list[dict[str, object]]:
+    """The parts behind the first one of a body that belongs to `owner`."""
+    numbered = enumerate(rest, 1)
+    return [_entry(part_id(owner, version, number), "part", version, number, 0, part) for number, part in numbered]
+
+
+def part_id(owner: str, version: int, number: int) -> str:
+    """The id of a part."""
+    return "p:" + token(f"{owner}@{version}#{number}")
+
+
+def _entry(id_: str, kind: str, version: int, number: int, more: int, body: str) -> dict[str, object]:
+    return {
+        "id": id_, "kind": kind, "version": version, "number": number, "more": more, "body": body, "pad": _PAD,
+    }  # fmt: skip
+
+
+def pages(client: Client, name: str, chosen: str, fields: list[str]) -> Iterator[list[Any]]:
+    """All rows that an expression matches, page by page, in the order of their primary key (`id`).
+
+    The first page waits for whatever any process wrote before. pymilvus has an iterator of its own, which puts primary
+    keys into its filters unescaped: a key with a quote in it breaks that, or means something else.
+    """
+    last = ""
+    options: dict[str, object] = {}
+    while True:
+        behind = both(chosen, f"id > {literal(last)}" if last else "")
+        rows = client.call(
+            "query", name, filter=behind, output_fields=fields, limit=_AT_ONCE, iterator="True",
+            reduce_stop_for_best="True", **options,
+        )  # fmt: skip
+        if rows:
+            yield list(rows)
+        if len(rows) < _AT_ONCE:
+            return
+        last, options = str(rows[-1]["id"]), {"guarantee_timestamp": 1}
