@@ -112,7 +112,7 @@ def _chance(make: Callable[[random.Random], str]) -> list[str]:
 def _log(r: random.Random) -> str:
     return (
         f"2026-11-{r.randrange(10, 30)}T08:{r.randrange(10, 60)}:07.{r.randrange(1000):03}Z ERROR"
-        f" [pool-{r.randrange(99)}] 0x{r.randrange(2**32):08x} PGR-{r.randrange(9999)} timeout after {r.randrange(9999)}ms"
+        f" [pool-{r.randrange(99)}] 0x{r.randrange(2**32):08x} PGR-{r.randrange(9999)} after {r.randrange(9999)}ms"
     )
 
 
