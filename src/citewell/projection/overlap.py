@@ -30,8 +30,8 @@ def without_overlap(earlier: EvidenceBlock, later: EvidenceBlock) -> str:
 
     Where both spans are known, they say how much: those characters are cut if they are the same in both texts, and
     what stands before them in the later text (a header row) stays. Else it is the longest end of the earlier text that
-    is a beginning of the later, if it has at least 20 characters and any of them is a letter or a digit. A text of
-    which nothing would be left stays whole.
+    is a beginning of the later, if it has at least 20 characters. What has no letter and no digit is never cut, and a
+    text of which nothing would be left stays whole.
     """
     if earlier.span is not None and later.span is not None:
         start, end = _by_spans(earlier.text, earlier.span, later.text, later.span)
@@ -49,7 +49,8 @@ def _by_spans(before: str, span: tuple[int, int], after: str, next_span: tuple[i
         return 0, 0
     ends = {before[len(before) - cut - common : len(before) - cut] for cut in range(max(closing, 0) + 1)}
     for start in range(max(opening, 0) + 1):
-        if after[start : start + common] in ends:
+        shared = after[start : start + common]
+        if shared in ends and _says_something(shared):
             return start, start + common
     return 0, 0
 
@@ -58,5 +59,9 @@ def _by_texts(before: str, after: str) -> int:
     """How many characters of the later text's beginning are the earlier one's end."""
     for length in range(min(len(before), len(after), _LONGEST), _SURE - 1, -1):
         if before.endswith(after[:length]):
-            return length if any(character.isalnum() for character in after[:length]) else 0
+            return length if _says_something(after[:length]) else 0
     return 0
+
+
+def _says_something(text: str) -> bool:
+    return any(character.isalnum() for character in text)
