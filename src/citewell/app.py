@@ -326,7 +326,13 @@ class Knowledge:
 
 
 def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    chosen: list[object] = list(paths) if isinstance(paths, Iterable) and not isinstance(paths, str) else [paths]
+    # An empty text would be the working folder, which nobody means by it.
+    good = [Path(path) for path in chosen if isinstance(path, str | Path) and path != ""]
+    if len(good) < len(chosen):
+        bad = next(path for path in chosen if path == "" or not isinstance(path, str | Path))
+        raise InvalidRequest(f"a path can't be {bad!r}", way_out="Name a file or a folder; '.' is the working folder.")
+    return good
 
 
 def _untold(error: CitewellError, pause_s: float) -> None:

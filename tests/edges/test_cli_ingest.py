@@ -231,6 +231,39 @@ def test_ctrl_c_in_the_middle_of_a_watched_run_says_how_to_go_on(
     assert (result.exit_code, "goes on from there" in result.stderr) == (130, True)
 
 
+# What a call names
+
+
+@pytest.mark.requirement("API-2", "INGEST-6")
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", "a path can't be ''"),
+        ("n" * 300, "File name too long"),
+        ("nowhere", "there is no file or folder 'nowhere'"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--watch",), ("--json",)])
+def test_a_path_that_cannot_be_taken_is_bad_usage_and_ingests_nothing(
+    docs: Path, path: str, said: str, more: tuple[str, ...]
+) -> None:
+    """An empty path comes from an unset variable of a shell; it is not the working folder."""
+    result = run("ingest", "docs", path, *more)
+    assert (result.exit_code, said in result.stderr) == (2, True)
+    with Knowledge.open(".citewell", settings=Settings(), embedder=HashEmbedder()) as knowledge:
+        assert list(knowledge.documents()) == []
+
+
+@pytest.mark.requirement("API-2", "INGEST-6")
+def test_a_name_with_a_line_break_makes_no_line_of_its_own(docs: Path) -> None:
+    write(docs / "new\nfailed    other.md", "# A\n\nText of a.")
+    assert "\nfailed" not in run("ingest", "docs").stdout
+    write(docs / "copy.md", (docs / "new\nfailed    other.md").read_text(encoding="utf-8"))
+    (docs / "new\nfailed    other.md").unlink()
+    lines = run("ingest", "docs", "--prune").stdout.splitlines()
+    assert "deleted   new\\x0afailed    other.md: moved to 'copy.md'" in lines
+
+
 # Ctrl-C
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,43 @@ def test_a_missing_path_is_refused_by_name_before_anything_is_read(tmp_path: Pat
         found(write(tmp_path, "a.md"), tmp_path / "nowhere")
     with pytest.raises(InvalidRequest, match="nothing to ingest"):
         found()
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("n" * 300, "File name too long"), ("a\0b", "null"), (os.fsdecode(b"caf\xe9"), "not valid Unicode")],
+)
+def test_a_path_that_cannot_be_looked_at_is_refused_by_name(tmp_path: Path, name: str, said: str) -> None:
+    with suppress(OSError, ValueError):
+        write(tmp_path / name, "a.md")
+    with pytest.raises(InvalidRequest, match=said):
+        found(tmp_path / name)
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_path_in_a_folder_that_nobody_may_enter_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise PermissionError(13, "Permission denied")
+
+    write(tmp_path, "a.md")
+    monkeypatch.setattr(Path, "stat", denied)
+    with pytest.raises(InvalidRequest, match=r"a\.md' can't be looked at: Permission denied"):
+        found(tmp_path / "a.md")
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_named_file_that_nobody_may_reach_any_more_fails_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    write(tmp_path, "a.md")
+    monkeypatch.setattr(Path, "is_symlink", denied)
+    assert refusals(tmp_path / "a.md") == [("a.md", "failed")]
 
 
 @pytest.mark.requirement("INGEST-6")

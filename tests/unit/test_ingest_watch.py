@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import pytest
 from ingest_room import HookedStore, Room, statuses
 
 from citewell import Knowledge
+from citewell.adapters import watching
 from citewell.errors import (
     CitewellError,
     EmbedderMismatch,
@@ -292,3 +294,15 @@ def test_real_files_are_followed_until_it_is_told_to_stop(room: Room) -> None:
         stop.set()
         assert list(runs) == []
         assert [info.doc_id for info in knowledge.documents()] == ["c.md", "deep/down/d.md"]
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_a_path_that_nobody_may_look_at_any_more_is_no_error_of_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run says what is the matter, and the watch begins anew once the path can be looked at."""
+
+    def denied(*_: object, **__: object) -> os.stat_result:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "stat", denied)
+    assert watching._identities([Path("locked/a.md")]) == (None,)
+    assert watching._places([Path("/locked/a.md")]) == ([Path("/locked")], False)

@@ -5,6 +5,7 @@ It groups what comes at once and decides nothing about it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ def _begin(paths: Sequence[Path], stop: threading.Event) -> Iterator[Changes]:
 
 def _identities(paths: Sequence[Path]) -> Identities:
     """Which folder or file each path names; None for one that is not there."""
-    return tuple(_identity(path if path.is_dir() else path.parent) for path in paths)
+    return tuple(_identity(path if _is_folder(path) else path.parent) for path in paths)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -89,8 +90,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _places(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     """What to watch, and whether with all below it. A file is watched by its folder, for it may be replaced whole."""
-    folders = [path.absolute() for path in paths if path.is_dir()]
-    return folders + [path.absolute().parent for path in paths if not path.is_dir()], bool(folders)
+    folders = [path.absolute() for path in paths if _is_folder(path)]
+    return folders + [path.absolute().parent for path in paths if not _is_folder(path)], bool(folders)
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is one, as far as can be seen: what may not be looked at is told by the run."""
+    return os.path.isdir(path)  # noqa: PTH112 - the method of a path raises
 
 
 @contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from citewell.cli.render import console, said
 from citewell.model import FileReport, FileStatus, IngestReport
+from citewell.projection.printable import code_point
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[Progress], None]
 
+_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _REPORTED: tuple[FileStatus, ...] = ("added", "updated", "unchanged", "deleted", "skipped", "failed", "no_text")
 
 
@@ -29,7 +32,9 @@ def ingestion(report: IngestReport) -> None:
 
 
 def _line(file: FileReport) -> str:
-    return f"{file.status:<9} {file.doc_id}{': ' if file.detail else ''}{file.detail}"
+    r"""A line that stays one: a name or an error may hold line breaks, which are shown as `\x0a`."""
+    line = f"{file.status:<9} {file.doc_id}{': ' if file.detail else ''}{file.detail}"
+    return _BREAKS.sub(lambda match: code_point(match[0]), line)
 
 
 def summary(report: IngestReport) -> str:

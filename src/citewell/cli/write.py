@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @edge
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    paths: Annotated[list[str], typer.Argument(help="Files and folders.")],
     *,
     category: Annotated[
         str | None, typer.Option(help="Of every document; default: what its front matter says.")
@@ -77,7 +76,7 @@ def ingest(
 
 
 def _ingest_once(
-    knowledge: Knowledge, paths: list[Path], options: IngestOptions, latest: reports.Latest, *, quiet: bool
+    knowledge: Knowledge, paths: list[str], options: IngestOptions, latest: reports.Latest, *, quiet: bool
 ) -> IngestReport:
     try:
         with reports.progress_bar(quiet=quiet) as latest.tell:
@@ -87,7 +86,7 @@ def _ingest_once(
 
 
 def _watch(
-    knowledge: Knowledge, paths: list[Path], options: IngestOptions, latest: reports.Latest, *, as_json: bool
+    knowledge: Knowledge, paths: list[str], options: IngestOptions, latest: reports.Latest, *, as_json: bool
 ) -> None:
     """Ctrl-C is how watching ends: done while nothing happens, interrupted in the middle of a run."""
     try:
@@ -96,7 +95,7 @@ def _watch(
             before = next(runs)
         latest.tell = None
         _print_run(before, None, as_json=as_json)
-        _say(f"watching {', '.join(map(str, paths))}; Ctrl-C ends it")
+        _say(f"watching {', '.join(paths)}; Ctrl-C ends it")
         for report in runs:
             _print_run(report, before, as_json=as_json)
             before = report

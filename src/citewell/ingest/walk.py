@@ -99,7 +99,7 @@ def walk(
     that ends in a letter or digit gets a `/` after it.
 
     Raises:
-        InvalidRequest: there is no such file or folder, or none was given.
+        InvalidRequest: there is no such file or folder, it can't be looked at, or none was given.
     """
     _check(paths)
     state = _State(f"{prefix}/" if prefix[-1:].isalnum() else prefix, takes, selection)
@@ -118,8 +118,17 @@ def _check(paths: Sequence[Path]) -> None:
     if not paths:
         raise InvalidRequest("there is nothing to ingest", way_out="Name a file or a folder.")
     for path in paths:
-        if not path.exists():
-            raise InvalidRequest(f"there is no file or folder {str(path)!r}", way_out="Check the path.")
+        try:
+            path.stat()
+            str(path.absolute()).encode()
+        except (FileNotFoundError, NotADirectoryError):
+            raise InvalidRequest(f"there is no file or folder {str(path)!r}", way_out="Check the path.") from None
+        except UnicodeEncodeError:
+            detail = f"the path {str(path)!r} is not valid Unicode as a whole"
+            raise InvalidRequest(detail, way_out="Rename the folder that is not.") from None
+        except (OSError, ValueError) as error:
+            detail = f"{str(path)!r} can't be looked at: {getattr(error, 'strerror', None) or error}"
+            raise InvalidRequest(detail, way_out="Check the path, and who may read it.") from error
 
 
 def _is_left_out(state: _State, place: tuple[str, str]) -> bool:
@@ -130,7 +139,7 @@ def _is_left_out(state: _State, place: tuple[str, str]) -> bool:
 
 def _take(state: _State, path: Path) -> Root:
     top = os.path.abspath(path)  # noqa: PTH100 - Path.absolute keeps `..`
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - raises nothing
         faults = state.faults
         _Walk(state, top).run()
         return Root(top, whole=state.faults == faults)
@@ -138,7 +147,7 @@ def _take(state: _State, path: Path) -> Root:
     if state.selection.excludes(name, folder=False) or not state.selection.includes(name, folder=False):
         state.left_out[root, name] = "glob"
     else:
-        _Walk(state, root).take_file(top, name)
+        _Walk(state, root).take_named(top, name)
     return Root(root, whole=False)
 
 
@@ -193,7 +202,7 @@ class _Walk:
             elif folder:
                 self._await(entry, within, included=included)
             else:
-                self.take_file(entry.path, path)
+                self._take_file(entry.path, path)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 self._refuse(path, "skipped", "the link leads in a circle")
@@ -216,7 +225,14 @@ class _Walk:
         folder = _Folder(entry.path, real, f"{within.name}{entry.name}/", within.level, included)
         (self._links if linked else self._waiting).append(folder)
 
-    def take_file(self, at: str, path: str) -> None:
+    def take_named(self, at: str, path: str) -> None:
+        """Take a file that the caller named; it may have become unreachable since it was looked at."""
+        try:
+            self._take_file(at, path)
+        except OSError as error:
+            self._fail(path, f"it can't be looked at: {error.strerror or error}")
+
+    def _take_file(self, at: str, path: str) -> None:
         """Take the file at a place, `path` relative to the root, or say why not."""
         file = Path(at)
         if file.is_symlink() and not file.exists():
