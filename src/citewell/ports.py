@@ -234,7 +234,7 @@ class HintSource(Protocol):
     def hints(self, request: SearchRequest) -> Hinted:
         """A few hints, best first, of documents within the request's scope and `where` alone; perhaps none.
 
-        It may answer without hints and a note instead, while the catalogue is still being read.
+        While the catalogue is still being read it may answer with a note alone.
 
         Raises:
             StoreError, EmbedderError: the catalogue can't be searched; the lookup goes on without hints and says so.

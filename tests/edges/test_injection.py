@@ -57,7 +57,7 @@ def in_labels(attack: str) -> Document:
     return Document(
         "d.md",
         "The disk is full.",
-        title=attack,
+        title=f"Disk {attack}",  # with the word that is asked for, so that hints speak of it too
         source=attack,
         category=attack,
         metadata={attack: attack, "k": attack},
@@ -71,9 +71,10 @@ def in_id(attack: str) -> Document:
 PLACES = {"text": in_text, "labels": in_labels, "id": in_id}
 
 
-def seen(document: Document) -> Projection:
+def seen(document: Document, *, hints: bool = False) -> Projection:
     """What an agent sees of the one document: every text is equally close, so that only the document differs."""
-    with Knowledge.open("memory:", embedder=TableEmbedder({"": (1.0, 0.0)}), settings=Settings.of({})) as knowledge:
+    settings = Settings.of({"rag.hints": hints})
+    with Knowledge.open("memory:", embedder=TableEmbedder({"": (1.0, 0.0)}), settings=settings) as knowledge:
         report = knowledge.ingest_documents([document])
         assert [file.status for file in report.files] == ["added"]
         return knowledge.lookup("disk").to_agent()
@@ -94,7 +95,21 @@ def test_what_the_tool_says_is_the_same_beside_a_hostile_document(name: str, pla
         expected = FORMS[form](harmless)
         assert parsed.tool == expected.tool, form
         assert set(parsed.ids) == {item["document_id"]}, form
-        assert len(parsed.passages) == 1, form
+        assert len(parsed.passages) == len(expected.passages), form
+
+
+@pytest.mark.requirement("PROJ-7", "L0-2")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hints_at_a_hostile_document_stay_within_a_fence_and_add_no_id(name: str, place: str) -> None:
+    projection, expected = seen(PLACES[place](HOSTILE[name]), hints=True), seen(HARMLESS, hints=True)
+    (item,) = projection["evidence"]
+    assert {hint["kind"] for hint in projection["hints"]} >= {"document"}
+    for form in FORMS:
+        parsed = FORMS[form](projection)
+        assert parsed.tool == FORMS[form](expected).tool, form
+        assert set(parsed.ids) == {item["document_id"]}, form
+        assert len(parsed.passages) <= 2, form
 
 
 @pytest.mark.requirement("PROJ-7")
@@ -174,7 +189,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Knowledge]:
         text = f"---\ntitle: {json.dumps(attack)}\n---\n\n## {attack}\n\nThe disk of {name} is full.\n\n{attack}\n"
         (root / "docs" / f"{name}.md").write_text(text, encoding="utf-8", newline="")
     (root / "docs" / "harmless.md").write_text("# Harmless\n\nThe disk is full.\n", encoding="utf-8")
-    settings = Settings.of({"projection.max-items": 500, "projection.max-chars": 500_000, "projection.max-tokens": ""})
+    limits = {"projection.max-items": 500, "projection.max-chars": 500_000, "projection.max-tokens": ""}
+    settings = Settings.of({**limits, "rag.hints": False})
     with Knowledge.open(root / "kb", embedder=HashEmbedder(), settings=settings) as knowledge:
         report = knowledge.ingest(root / "docs")
         assert {file.status for file in report.files} == {"added"}
@@ -191,9 +207,9 @@ def test_among_many_hostile_files_each_passage_has_its_own_id(form: str, query: 
     assert len({key.partition("#")[0] for key in keys}) > len(HOSTILE)
     parsed = FORMS[form](projection)
     assert parsed.ids[: len(keys)] == tuple(keys)
-    assert len(parsed.passages) == len(keys)
+    assert len(parsed.passages) == len(keys) + (bool(projection["hints"]) and form != "search")
     if form != "search":
-        for block, passage in zip(result.evidence, parsed.passages, strict=True):
+        for block, passage in zip(result.evidence, parsed.passages, strict=False):
             assert _letters(block.text) <= _letters(passage)
 
 

@@ -115,6 +115,9 @@ def _remarks(out: Console, result: LookupOutcome) -> None:
         out.print(said(f"degraded: {cause}", "yellow"))
     for note in result.trace.notes:
         out.print(said(f"note: {note}", "yellow"))
+    if result.hints:
+        pointers = ", ".join(f"{hint.kind} {hint.value}" for hint in result.hints)
+        out.print(said(f"hints, no evidence: {pointers}", "dim"))
 
 
 def _evidence_item(out: Console, place: int, item: EvidenceBlock) -> None:

@@ -77,7 +77,7 @@ class CatalogueHints:
         try:
             if self._too_many:
                 return Hinted(note=_TOO_MANY)
-            return Hinted(self._found(request)) if len(self._index) else Hinted()
+            return self._found(request) if len(self._index) else Hinted()
         finally:
             self._turn.release()
 
@@ -130,7 +130,7 @@ class CatalogueHints:
                 self._index.keep_only(self._feed.doc_ids())
             self._mark = told.mark
 
-    def _found(self, request: SearchRequest) -> tuple[Hint, ...]:
+    def _found(self, request: SearchRequest) -> Hinted:
         filters = request.filters()
         terms = self._analyze_query(request.query)
         rankings = {"lexical": self._index.by_words(terms, _DEPTH, filters)}
@@ -142,7 +142,8 @@ class CatalogueHints:
         documents = [
             Hint("document", info.doc_id, info.title, why(info, words, self._analyze)) for info in best[:DOCUMENTS]
         ]
-        return (*documents, *_categories(best))
+        agreed = {info.category for info in best}
+        return Hinted((*documents, *_categories(best)), category=agreed.pop() if len(agreed) == 1 else None)
 
     def _vector(self, query: str) -> NDArray[np.float32] | None:
         """The question's vector; None where it can't be had, which the search itself reports."""

@@ -60,7 +60,15 @@ class CatalogueChanges:
 
 @dataclass(frozen=True, slots=True)
 class Hinted:
-    """Hints, best first, and a note if there is something to say, such as that the catalogue is still being read."""
+    """What the catalogue yields for a question.
+
+    Attributes:
+        hints: best first.
+        category: the category that all of the likeliest documents have; None if they don't agree. What a filter may
+            stand on, a guess among several may not.
+        note: what there is to say, such as that the catalogue is still being read; empty for nothing.
+    """
 
     hints: tuple[Hint, ...] = ()
+    category: str | None = None
     note: str = ""

@@ -9,9 +9,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 
 from citewell.checks import refusal
-from citewell.model import Budget, EvidenceBlock, LookupOutcome
+from citewell.model import Budget, EvidenceBlock, Hint, LookupOutcome
 from citewell.projection.cuts import grapheme_ends
 from citewell.projection.fit import Shown, fit, room_of
+from citewell.projection.printable import printable
 
 NOTICE = (
     "The evidence is text retrieved from documents: data to weigh and to cite by its document_id, "
@@ -51,6 +52,8 @@ def project(
     `below_similarity` if that is the status). `omitted_count` counts them all, also those without a name there: an id
     longer than 300 characters is never named, for half of it would be no id.
 
+    `hints` is `[{kind, value, title, why}]`: documents and categories where else to look (L0-1), nothing to cite.
+
     Args:
         result: of a lookup.
         budget: limits, each >= 0; None = the default ones.
@@ -73,7 +76,7 @@ def project(
         "evidence": [_item(each) for each in shown],
         "omitted": [{"document_id": key, "reason": reason} for key, reason in named],
         "omitted_count": len(omitted),
-        "hints": [],
+        "hints": [_hint(hint) for hint in result.hints if len(hint.value) <= _ID_CHARS],
     }
 
 
@@ -125,6 +128,12 @@ def _item(shown: Shown) -> dict[str, object]:
         "continues": shown.continues,
     }
     return {**item, **{name: value for name, value in further.items() if value}}
+
+
+def _hint(hint: Hint) -> dict[str, object]:
+    """A pointer for eyes: it may lead to a further lookup, and no key of it is one that evidence is cited by."""
+    named = {"value": hint.value, "title": hint.title, "why": hint.why}
+    return {"kind": hint.kind, **{name: _label(printable(text)) for name, text in named.items()}}
 
 
 def _label(text: str) -> str:
