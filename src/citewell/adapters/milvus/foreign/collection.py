@@ -1,0 +1,161 @@
+"""Every question to a foreign collection: counts, scans, rows by primary key, nearest vectors, native BM25. Only reads.
+
+Rows come back as plain mappings; what they mean, others know. Searches keep the collection's own consistency level;
+counts and scans see everything that was acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from citewell.adapters.milvus.filters import literals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from citewell.adapters.milvus.client import Client
+    from citewell.adapters.milvus.foreign.mapping import Entity
+    from citewell.adapters.milvus.foreign.rows import PrimaryKey
+    from citewell.adapters.milvus.foreign.schema import Schema, VectorIndex
+
+MAX_WIDTH = 16_384
+"""The most rows that one search or query returns."""
+_PAGE = 500
+_KEYS_AT_ONCE = 500
+_COUNT = "count(*)"
+_LEAST_EF, _LEAST_EF_FILTERED, _LARGEST_EF = 192, 2_048, 32_768
+_SCAN_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search returns: the row as the engine has it, and its own score."""
+
+    entity: Entity
+    score: float
+
+
+class Collection:
+    """A collection of a connected Milvus; safe to call from several threads.
+
+    Args:
+        client: connected.
+        schema: of the collection.
+        vector: the dense vector field.
+    """
+
+    def __init__(self, client: Client, schema: Schema, vector: str) -> None:
+        self._client, self._schema, self._vector = client, schema, vector
+        self._name = schema.collection
+        self._fields = [*schema.scalars, *(["$meta"] if schema.is_dynamic else [])]
+
+    @property
+    def schema(self) -> Schema:
+        """As it was when it was opened."""
+        return self._schema
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a search compares with every row."""
+        index = self._schema.indexes.get(self._vector)
+        return index is None or index.kind == "FLAT"
+
+    def load(self) -> None:
+        """Have the engine ready to search it."""
+        self._client.load(self._name)
+
+    def count(self, chosen: str = "") -> int:
+        """How many rows an expression matches; all for a blank one."""
+        said = self._client.call("query", self._name, filter=chosen, output_fields=[_COUNT], consistency_level="Strong")
+        return int(said[0][_COUNT])
+
+    def sample(self, most: int) -> list[Entity]:
+        """A few rows, vectors included, whichever the engine finds first."""
+        fields = [*self._fields, self._vector]
+        return list(self._client.call("query", self._name, filter="", output_fields=fields, limit=most))
+
+    def scan(self, *, vectors: bool = False) -> Iterator[list[Entity]]:
+        """All rows, in pages, by ascending primary key."""
+        fields = [*self._fields, self._vector] if vectors else self._fields
+        pages = self._client.call(
+            "query_iterator", self._name, batch_size=_PAGE, filter="", output_fields=fields,
+            consistency_level="Strong", timeout=_SCAN_SECONDS,
+        )  # fmt: skip
+        try:
+            while page := self._client.guarded(pages.next):
+                yield list(page)
+        finally:
+            pages.close()
+
+    def rows(self, pks: Sequence[PrimaryKey], *, vectors: bool = False) -> list[Entity]:
+        """The rows with these primary keys, those that there are, in no order."""
+        fields = [*self._fields, self._vector] if vectors else self._fields
+        found: list[Entity] = []
+        for start in range(0, len(pks), _KEYS_AT_ONCE):
+            chosen = self.with_keys(pks[start : start + _KEYS_AT_ONCE])
+            found += self._client.call("query", self._name, filter=chosen, output_fields=fields, limit=_KEYS_AT_ONCE)
+        return found
+
+    def matching(self, chosen: str) -> list[Entity]:
+        """Every row that an expression matches, vectors included; for at most MAX_WIDTH of them."""
+        fields = [*self._fields, self._vector]
+        return list(self._client.call("query", self._name, filter=chosen, output_fields=fields, limit=MAX_WIDTH))
+
+    def with_keys(self, pks: Sequence[PrimaryKey]) -> str:
+        """The expression for rows with these primary keys."""
+        if self._schema.fields[self._schema.primary].kind == "text":
+            return f"{self._schema.primary} in {literals(str(pk) for pk in pks)}"
+        return f"{self._schema.primary} in {[int(pk) for pk in pks]}"
+
+    def nearest(self, vector: NDArray[np.float32], limit: int, chosen: str) -> list[Found]:
+        """The rows whose vectors are nearest by the index's metric, nearest first, with their vectors."""
+        index = self._schema.indexes.get(self._vector)
+        how = {} if self._client.server.is_lite else _how(index, limit, filtered=bool(chosen))
+        metric = {"metric_type": index.metric} if index else {}
+        fields = [*self._fields, self._vector]
+        return self._search(vector.tolist(), self._vector, limit, chosen, {**metric, "params": how}, fields)
+
+    def bm25(self, text: str, field: str, limit: int, chosen: str) -> list[Found]:
+        """The best rows by the engine's own BM25, best first; scores are > 0 (Lite says them negative)."""
+        how = {"metric_type": "BM25", "params": {}}
+        sign = -1.0 if self._client.server.is_lite else 1.0
+        found = self._search(text, field, limit, chosen, how, self._fields)
+        return [Found(each.entity, sign * each.score) for each in found]
+
+    def _search(
+        self, what: object, field: str, limit: int, chosen: str, how: Mapping[str, object], fields: list[str]
+    ) -> list[Found]:
+        hits = self._client.call(
+            "search", self._name, [what], anns_field=field, limit=limit, filter=chosen, search_params=dict(how),
+            output_fields=fields,
+        )  # fmt: skip
+        return [Found(self._entity(hit), float(hit["distance"])) for hit in hits[0]]
+
+    def _entity(self, hit: Any) -> Entity:  # noqa: ANN401 - pymilvus has no types
+        """With its primary key, which servers say beside the row, under a name of their own."""
+        entity = dict(hit["entity"])
+        if self._schema.primary not in entity:
+            entity[self._schema.primary] = hit.get(self._schema.primary, hit.get("id"))
+        return entity
+
+
+def vector_of(entity: Entity, field: str) -> NDArray[np.float32]:
+    """The vector of a row, float32 [dimensions]."""
+    return np.asarray(entity[field], dtype=np.float32)
+
+
+def _how(index: VectorIndex | None, limit: int, *, filtered: bool) -> dict[str, object]:
+    """How widely to search: as much as recall needs, more within filters, where a narrow graph loses most."""
+    kind = index.kind if index else ""
+    if kind.startswith("HNSW"):
+        return {"ef": min(max(_LEAST_EF_FILTERED if filtered else _LEAST_EF, 2 * limit), _LARGEST_EF)}
+    if kind.startswith("IVF") or kind == "SCANN":
+        lists = index.lists if index and index.lists else 1_024
+        return {"nprobe": max(16, lists if filtered else lists // 4)}
+    if kind == "DISKANN":
+        return {"search_list": max(200, 2 * limit)}
+    return {}
