@@ -8,6 +8,7 @@ import pytest
 
 from citewell.adapters.readers.mail import read_mail
 from citewell.errors import IngestError
+from citewell.model import Text
 
 
 def message(body: str = "The pool is empty.\n") -> EmailMessage:
@@ -117,3 +118,81 @@ def test_an_odd_date_is_left_out_of_the_metadata(value: str) -> None:
 def test_what_begins_with_no_header_is_no_mail() -> None:
     with pytest.raises(IngestError, match="it is no e-mail"):
         read_mail(b"just words\n", "a.eml")
+
+
+def read(message: str) -> Text:
+    return read_mail(message.encode(), "a.eml")
+
+
+def mixed(kind: str, *parts: str, boundary: str = "b") -> str:
+    inner = "".join(f"--{boundary}\n{part}\n" for part in parts)
+    return f"Content-Type: multipart/{kind}; boundary={boundary}\n\n{inner}--{boundary}--\n"
+
+
+STORY = "Grow the pool before you restart the gateway. " * 8
+PAGE = f"Content-Type: text/html\n\n<p>{STORY}</p>"
+PICTURE = "Content-Type: image/png; name=logo.png\nContent-ID: <a>\nContent-Transfer-Encoding: base64\n\nAAAA"
+FILE = "Content-Type: application/pdf; name=plan.pdf\n\nx"
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize("remnant", ["", "Your program shows no HTML."])
+def test_a_page_that_comes_with_its_pictures_wins_over_a_remnant_of_plain_text(remnant: str) -> None:
+    related = mixed("related", PAGE, PICTURE, boundary="c")
+    text = read("Subject: s\n" + mixed("alternative", f"Content-Type: text/plain\n\n{remnant}", related))
+    assert text.text == f"Subject: s\n\n{STORY.strip()}\n\nAttachments: logo.png"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_files_attached_to_the_form_that_is_not_shown_are_named() -> None:
+    other = mixed("mixed", "Content-Type: text/html\n\n<p>Hi", FILE, PICTURE, boundary="c")
+    text = read("Subject: s\n" + mixed("alternative", "Content-Type: text/plain\n\nHi there", other))
+    assert text.text == "Subject: s\n\nHi there\n\nAttachments: plan.pdf"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_mail_forwarded_in_a_forwarded_mail_is_read_with_what_is_attached_to_it() -> None:
+    innermost = "Content-Type: message/rfc822\n\nSubject: innermost\n\nOnce upon a time."
+    inner = "Content-Type: message/rfc822\n\nSubject: inner\n" + mixed("mixed", FILE, innermost, boundary="c")
+    text = read("Subject: s\n" + mixed("mixed", "\nSee below.", inner))
+    told = "## inner\n\nSubject: inner\n\n## innermost\n\nSubject: innermost\n\nOnce upon a time."
+    assert text.text == f"Subject: s\n\nSee below.\n\n{told}\n\nAttachments: plan.pdf"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_mail_of_thousands_of_parts_is_read_and_what_is_too_much_is_said() -> None:
+    text = read("Subject: s\n" + mixed("mixed", *(f"\nword{number}" for number in range(1_500))))
+    assert "word1499" in text.text
+    assert not text.remarks
+    text = read("Subject: s\n" + mixed("mixed", *(f"\n{number}" for number in range(10_001))))
+    assert text.text.endswith("\n\n9999")
+    assert text.remarks == ("only the first 10,000 of its parts were read",)
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize("before", ["\ufeff", "\n\n", "From ada@x Mon Jan  1 00:00:00 2024\n"])
+def test_what_stands_before_the_first_header_hides_none(before: str) -> None:
+    text = read(f"{before}From: Ada\nSubject: s\n\nHi")
+    assert (text.title, text.text) == ("s", "From: Ada\nSubject: s\n\nHi")
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize(
+    ("headers", "body", "shown"),
+    [
+        ("Content-Transfer-Encoding: base64", "This is not Base64!", "This is not Base64!"),
+        ("Content-Transfer-Encoding: base64", "SGkgdGhlcmU=\n\n-- \nlist footer", "Hi there\n\n--\nlist footer"),
+        ("Content-Transfer-Encoding: base64", "SGkgdGhl\ncmU=", "Hi there"),
+        ("Content-Type: multipart/mixed; boundary=b", "No part at all", "No part at all"),
+        ("Content-Type: text/plain; name=body.txt", "A body with a name", "A body with a name"),
+        ('Content-Type: text/plain; a="' + "b" * 100_000, "Hi", "Hi"),
+    ],
+)
+def test_a_body_that_is_not_what_its_headers_say_is_kept(headers: str, body: str, shown: str) -> None:
+    assert read(f"Subject: s\n{headers}\n\n{body}").text.replace("\\", "") == f"Subject: s\n\n{shown}"
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_parameters_without_end_are_cut() -> None:
+    """They would be gone through once for each of them."""
+    assert read("Subject: s\nContent-Type: text/plain; " + 'a="b\\";' * 500_000 + "\n\nHi").text == "Subject: s\n\nHi"

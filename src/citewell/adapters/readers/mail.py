@@ -6,18 +6,22 @@ not read.
 
 from __future__ import annotations
 
+import codecs
 import email
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.message import Message
+from itertools import islice
 
 from citewell.adapters.readers import declared
 from citewell.adapters.readers.blocks import joined, literal
 from citewell.adapters.readers.decode import decode
 from citewell.adapters.readers.mail_headers import date_of, decoded_as, header, readable
+from citewell.adapters.readers.mail_transfer import BOUNDED, transferred
 from citewell.errors import IngestError
 from citewell.model import Locator, Text
 
-_MOST_PARTS = 1_000
+_MOST_PARTS = 10_000
+_FORWARDED = "message/rfc822"
 _REMNANT = 0.2
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _FACTS = {"From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id"}
@@ -29,70 +33,104 @@ def read_mail(data: bytes, name: str) -> Text:
     Raises:
         IngestError: it has no headers of a message.
     """
-    message = email.message_from_bytes(data)
+    message = email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"), policy=BOUNDED)
     if not any(name in message for name in ("From", "To", "Subject", "Date", "Received", "Message-ID")):
         raise IngestError(
             "it is no e-mail: it begins with no header of one", way_out="Give it the suffix of its format."
         )
-    text, attachments = _content(message)
+    parts = list(islice(_parts(message), _MOST_PARTS + 1))
+    attachments = [_file_name(part) for part in parts if _is_attached(part, message)]
+    bodies = [text for part in parts[:_MOST_PARTS] for text in _shown(part, message)]
+    listed = [f"Attachments: {', '.join(attachments)}"] if attachments else []
     facts: dict[str, object] = {ours: value for theirs, ours in _FACTS.items() if (value := header(message, theirs))}
     if date := date_of(message):
         facts["date"] = date
     if attachments:
         facts["attachments"] = attachments
-    return Text(text, title=header(message, "Subject") or None, metadata=facts, places=((0, Locator()),))
+    more = (f"only the first {_MOST_PARTS:,} of its parts were read",) if len(parts) > _MOST_PARTS else ()
+    text = "\n\n".join(part for part in [_headers(message), *bodies, *listed] if part)
+    title = header(message, "Subject") or None
+    return Text(text, title=title, metadata=facts, remarks=more, places=((0, Locator()),))
 
 
-def _content(message: Message) -> tuple[str, list[str]]:
-    """The headers that a reader sees, the body, and the names of what is attached."""
-    bodies: list[str] = []
-    attachments: list[str] = []
-    for part in _leaves(message):
-        if part.get_content_type() == "message/rfc822":
-            bodies += _forwarded(part)
-        elif _is_body(part):
-            bodies.append(_body(part))
-        else:
-            attachments.append(_file_name(part))
-    shown = [f"{name}: {value}" for name in _SHOWN if (value := header(message, name))]
-    listed = [f"Attachments: {', '.join(attachments)}"] if attachments else []
-    return "\n\n".join(part for part in ["\n".join(shown), *bodies, *listed] if part), attachments
+def _headers(message: Message) -> str:
+    """The headers that a reader sees."""
+    return "\n".join(f"{name}: {value}" for name in _SHOWN if (value := header(message, name)))
 
 
-def _leaves(message: Message) -> Iterator[Message]:
-    """The parts to show, in order; of alternatives one. Nothing recurses, however deep parts nest."""
+def _parts(message: Message) -> Iterator[Message]:
+    """The parts to show or to name, in order; of alternatives one, and what is attached to the others.
+
+    A forwarded message is followed by its own parts. Nothing recurses, however deep parts nest.
+    """
     waiting = [message]
-    for _ in range(_MOST_PARTS):
-        if not waiting:
-            return
+    while waiting:
         part = waiting.pop()
-        payload = part.get_payload() if part.is_multipart() else None
-        inner = [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
-        if not inner or part.get_content_type() == "message/rfc822":
+        inner = _inner(part)
+        if part.get_content_type() == "multipart/alternative":
+            best = _best(inner)
+            others = [leaf for each in inner if each is not best for leaf in _leaves(each)]
+            waiting += [leaf for leaf in reversed(others) if _is_file(leaf)]
+            waiting += [best] if best else []
+            continue
+        if not inner or part.get_content_type() == _FORWARDED:
             yield part
-        elif part.get_content_type() == "multipart/alternative":
-            waiting.append(_best(inner))
-        else:
-            waiting += reversed(inner)
+        waiting += reversed(inner)
 
 
-def _best(alternatives: list[Message]) -> Message:
-    """The plain form, unless it is a mere remnant of the HTML one."""
-    forms = {part.get_content_type(): part for part in reversed(alternatives)}
-    plain, page = forms.get("text/plain"), forms.get("text/html")
-    if plain is None or page is None:
-        return plain or page or alternatives[-1]
-    return plain if len(_body(plain)) >= _REMNANT * len(_body(page)) else page
+def _inner(part: Message) -> list[Message]:
+    payload = part.get_payload() if part.is_multipart() else None
+    return [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
 
 
-def _is_body(part: Message) -> bool:
-    attached = part.get_content_disposition() == "attachment" or part.get_filename() is not None
-    return part.get_content_maintype() == "text" and not attached
+def _leaves(part: Message) -> Iterator[Message]:
+    waiting = [part]
+    while waiting:
+        each = waiting.pop()
+        inner = _inner(each)
+        waiting += reversed(inner)
+        if not inner:
+            yield each
+
+
+def _best(alternatives: Sequence[Message]) -> Message | None:
+    """The plain form, unless it is a mere remnant of the HTML one, which may come with its pictures."""
+    plain = next((part for part in alternatives if part.get_content_type() == "text/plain"), None)
+    for part in alternatives:
+        page = next((leaf for leaf in _leaves(part) if leaf.get_content_type() == "text/html"), None)
+        if page is not None:
+            is_remnant = plain is None or len(_body(plain)) < _REMNANT * len(_body(page))
+            return part if is_remnant else plain
+    return plain or (alternatives[-1] if alternatives else None)
+
+
+def _is_file(part: Message) -> bool:
+    """Not a picture that a page shows."""
+    return part.get_content_disposition() == "attachment" or part.get_content_maintype() == "application"
+
+
+def _is_attached(part: Message, message: Message) -> bool:
+    return part.get_content_type() != _FORWARDED and not _is_body(part, message) and bool(part.get_payload())
+
+
+def _shown(part: Message, message: Message) -> Iterator[str]:
+    if part.get_content_type() == _FORWARDED:
+        for inner in _inner(part)[:1]:
+            yield f"## {header(inner, 'Subject') or 'Forwarded message'}"
+            yield _headers(inner)
+    elif _is_body(part, message):
+        yield _body(part)
+
+
+def _is_body(part: Message, message: Message) -> bool:
+    """Whether a part is text to read: what a mail consists of may have a file's name."""
+    named = part.get_filename() is not None and part is not message
+    kind = part.get_content_maintype()
+    return kind in {"text", "multipart"} and part.get_content_disposition() != "attachment" and not named
 
 
 def _body(part: Message) -> str:
-    payload = part.get_payload(decode=True)
-    data = payload if isinstance(payload, bytes) else b""
+    data = transferred(part)
     charset = part.get_content_charset()
     if part.get_content_type() == "text/html":
         from citewell.adapters.readers.html import convert  # noqa: PLC0415 - only pages need the extra
@@ -106,16 +144,6 @@ def _body(part: Message) -> str:
 def _plain_line(line: str) -> str:
     """A line of a plain body, which Markdown must not take for more; a quotation stays one."""
     return line if line.startswith(">") else literal(line.strip(" \t"))
-
-
-def _forwarded(part: Message) -> Iterator[str]:
-    inner = part.get_payload()
-    if isinstance(inner, list) and inner and isinstance(inner[0], Message):
-        message = inner[0]
-        bodies = [_body(each) for each in _leaves(message) if _is_body(each)]
-        yield f"## {header(message, 'Subject') or 'Forwarded message'}"
-        yield "\n".join(f"{name}: {value}" for name in _SHOWN if (value := header(message, name)))
-        yield from (body for body in bodies if body)
 
 
 def _file_name(part: Message) -> str:
