@@ -28,6 +28,10 @@ class Parsed:
 def parse_text(text: str) -> Parsed:
     """Lines between `<<evidence MARK>>` and `<<end MARK>>` are a document's; the mark is on the tool's first lines."""
     mark = _mark(text)
+    return _parsed(*_split(text, mark), mark)
+
+
+def _split(text: str, mark: str) -> tuple[str, list[str]]:
     tool: list[str] = []
     passages: list[list[str]] = []
     inside = False
@@ -43,21 +47,22 @@ def parse_text(text: str) -> Parsed:
             inside = True
             passages.append([])
     assert not inside
-    return _parsed("\n".join(tool), ["\n".join(lines) for lines in passages], mark)
+    return "\n".join(tool), ["\n".join(lines) for lines in passages]
 
 
 def parse_blocks(blocks: Sequence[str]) -> Parsed:
-    """A list of texts: the first one is the tool's, each other one a line of the tool and a fenced passage."""
+    """A list of texts: the first one is the tool's (hints fenced), each other one a line of the tool and a passage."""
     first, *rest = blocks
-    mark = _mark(first) if rest else ""
-    tool, passages = [first], []
+    mark = _mark(first)
+    own, hints = _split(first, mark)
+    tool, passages = [own], []
     for block in rest:
         own, begin, *lines, end = block.split("\n")
         assert (begin, end) == (f"<<evidence {mark}>>", f"<<end {mark}>>")
         assert end not in lines
         tool.append(own)
         passages.append("\n".join(lines))
-    return _parsed("\n".join(tool), passages, mark)
+    return _parsed("\n".join(tool), passages + hints, mark)
 
 
 def parse_markdown(text: str) -> Parsed:
@@ -84,7 +89,9 @@ def parse_search_results(content: Sequence[Mapping[str, Any]]) -> Parsed:
     """Anthropic's blocks: titles and texts of search results are a document's, all else is the tool's."""
     first, *rest = json.loads(json.dumps(content))
     assert set(first) == {"type", "text"}
-    tool, passages = [first["text"]], []
+    mark = _mark(first["text"])
+    own, hints = _split(first["text"], mark)
+    tool, passages = [own], []
     for block in rest:
         assert set(block) == {"type", "source", "title", "content", "citations"}
         assert all(set(text) == {"type", "text"} and text["type"] == "text" for text in block["content"])
@@ -94,7 +101,7 @@ def parse_search_results(content: Sequence[Mapping[str, Any]]) -> Parsed:
         assert "\n" not in block["title"]
         passages.append("\n".join([block["title"], "", "".join(texts)]))
         tool.append(f"{block['type']} [{block['source']}] {block['citations']}")
-    return _parsed("\n".join(tool), passages, "")
+    return _parsed("\n".join(tool), passages + hints, mark)
 
 
 def parse_search(found: Mapping[str, Any]) -> Parsed:
