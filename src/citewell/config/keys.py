@@ -219,6 +219,13 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("store.location", _text, "./.citewell", "The directory of the embedded engine."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
+    Key(
+        "store.token",
+        _optional(_text),
+        None,
+        "Sent to a Milvus server: user:password, or an API key.",
+        secret=True,
+    ),
     Key("store.lock-timeout", _real(0.0), 30.0, "Seconds that a writer waits for another one."),
     Key("session.max-items", _whole(1, _MANY), _SESSION.max_items, "The most evidence that a session remembers."),
     Key("session.max-age", _positive, _SESSION.max_age_s, "Seconds after which a session forgets evidence."),

@@ -26,6 +26,7 @@ class StoreSettings:
 
     location: str = "./.citewell"
     require_scope: bool = False
+    token: str | None = field(default=None, repr=False)
     lock_timeout_s: float = 30.0
 
 
