@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from citewell.admission import admit, admit_scope
+from citewell.admission import admit, admit_scope, check_session
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.config import Settings
 from citewell.embed_once import EmbedOnce
@@ -30,6 +30,7 @@ from citewell.model import (
     IngestReport,
     Mode,
     Scalar,
+    SessionInfo,
     StoreBinding,
     StoreStatus,
     VerifyReport,
@@ -298,6 +299,21 @@ class Knowledge:
     def documents(self) -> Iterator[DocumentInfo]:
         """The catalogue, ordered by document id."""
         return self._store.documents()
+
+    def sessions(self) -> Iterator[SessionInfo]:
+        """The sessions that something was shown to, ordered by id, then scope (SESSION-2)."""
+        return self._store.sessions().sessions()
+
+    def forget_session(self, session: str) -> int:
+        """Forget a session in every scope, and return how many pieces of evidence it remembered; 0 if there is none.
+
+        Raises:
+            InvalidRequest: that can't be a session id.
+        """
+        name = check_session(session)
+        if name is None:
+            raise InvalidRequest(f"a session id can't be {session!r}", way_out="Give one that `sessions` lists.")
+        return self._store.sessions().forget(name)
 
     def status(self) -> StoreStatus:
         """Figures of the store, and what it is bound to."""
