@@ -17,8 +17,8 @@ from citewell.config import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
-    (), ("demo",), ("ingest",), ("lookup",), ("show",), ("list",), ("delete",), ("status",), ("verify",), ("config",),
-    ("model",), ("model", "pull"), ("model", "status"),
+    (), ("demo",), ("ingest",), ("lookup",), ("show",), ("list",), ("delete",), ("status",), ("verify",),
+    ("sessions",), ("config",), ("model",), ("model", "pull"), ("model", "status"),
 )  # fmt: skip
 
 

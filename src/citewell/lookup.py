@@ -69,7 +69,8 @@ class LookupResult(LookupOutcome):
             return seen
         shown, cut = self.projected(seen), _cut_short(seen)
         _, error = attempt(lambda: record(shown, cut), StoreError, "what was shown could not be remembered")
-        return seen if error is None else {**seen, "degraded": [*self.degraded, f"session: {error.message}"]}
+        causes = self.degraded if error is None else (*self.degraded, f"session: {error.message}")
+        return {**seen, "degraded": list(dict.fromkeys(causes))}
 
     def would_show(self) -> tuple[EvidenceBlock, ...]:
         """The evidence that `to_agent` shows within the result's own budget; records nothing."""

@@ -5,6 +5,7 @@
     read       lookup, show, list, status
     write      ingest, delete
     upkeep     verify
+    sessions   sessions
     setup      config, model
     demo       the tour
     render     values -> text for people
@@ -19,7 +20,7 @@ import sys
 
 import typer
 
-from citewell.cli import demo, read, setup, upkeep, write
+from citewell.cli import demo, read, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ app.command("list")(read.list_documents)
 app.command()(write.delete)
 app.command()(read.status)
 app.command()(upkeep.verify)
+app.command()(sessions.sessions)
 app.command()(setup.config)
 app.add_typer(setup.model, name="model")
 

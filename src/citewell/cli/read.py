@@ -29,6 +29,12 @@ def lookup(
     return_n: Annotated[int | None, typer.Option(help="The most blocks returned.")] = None,
     min_similarity: Annotated[float | None, typer.Option(help="Dense similarity floor in [-1, 1].")] = None,
     max_chunks_per_document: Annotated[int | None, typer.Option(help="The cap; 0 = none.")] = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", help="Whose memory counts; --agent shows and records, the other views only look."),
+    ] = None,
+    neighbours: Annotated[int, typer.Option(help="Chunks shown before and after each hit, if there is room.")] = 0,
+    repeat: Annotated[bool, typer.Option("--repeat", help="Show again what the session was shown before.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each path's ranking, the fusion, the drops.")
     ] = False,
@@ -49,11 +55,16 @@ def lookup(
             return_n=return_n,
             min_similarity=min_similarity,
             max_chunks_per_document=max_chunks_per_document,
+            session=session,
+            neighbours=neighbours,
+            repeat=repeat,
         )
+        # While the store is open: what an agent is shown is recorded in its session.
+        seen = result.to_agent() if agent else None
     if as_json:
-        emit(result.to_agent() if agent else result.to_dict())
-    elif agent:
-        render.agent(result)
+        emit(result.to_dict() if seen is None else seen)
+    elif seen is not None:
+        render.agent(seen)
     elif explain:
         render.explanation(result)
     else:

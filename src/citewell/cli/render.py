@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -26,9 +25,6 @@ from citewell.model import (
     StoreStatus,
 )
 from citewell.projection import printable, to_text
-
-if TYPE_CHECKING:
-    from citewell.lookup import LookupResult
 
 _LINES, _LINE = 6, 200
 
@@ -97,7 +93,9 @@ _STATUS = {
 
 def _summary(result: LookupOutcome) -> str:
     trace = result.trace
-    blocks = f"{len(result.evidence)} of {len(trace.candidates)} candidates from {trace.distinct_documents} documents"
+    beside = sum(item.role == "neighbour" for item in result.evidence)
+    kept = f"{len(result.evidence) - beside} of {len(trace.candidates)} candidates"
+    blocks = f"{kept} from {trace.distinct_documents} documents{f', {beside} neighbours' if beside else ''}"
     return f"{trace.mode}: {_STATUS[result.status]}; {blocks}; {trace.milliseconds.get('total', 0.0):.0f} ms"
 
 
@@ -107,7 +105,7 @@ def evidence(result: LookupOutcome) -> None:
     out.print(said(_summary(result), "bold"))
     _remarks(out, result)
     for place, item in enumerate(result.evidence, start=1):
-        _evidence_item(out, place, item)
+        _evidence_item(out, place, item, repeat=item.evidence_key in result.already_shown)
 
 
 def _remarks(out: Console, result: LookupOutcome) -> None:
@@ -120,10 +118,12 @@ def _remarks(out: Console, result: LookupOutcome) -> None:
         out.print(said(f"hints, no evidence: {pointers}", "dim"))
 
 
-def _evidence_item(out: Console, place: int, item: EvidenceBlock) -> None:
+def _evidence_item(out: Console, place: int, item: EvidenceBlock, *, repeat: bool) -> None:
+    found = f"similarity {number(item.similarity)}; found by {why(item)}"
+    facts = "a neighbour of a hit" if item.role == "neighbour" else found
     out.print()
     out.print(said(f"[{place}] {item.evidence_key}", "bold cyan"))
-    out.print(Padding(said(f"similarity {number(item.similarity)}; found by {why(item)}", "green"), (0, 0, 0, 4)))
+    out.print(Padding(said(f"{facts}; shown before in this session" if repeat else facts, "green"), (0, 0, 0, 4)))
     if heading(item):
         out.print(Padding(said(heading(item), "dim"), (0, 0, 0, 4)))
     out.print(Padding(said(_preview(item.text)), (0, 0, 0, 4)))
@@ -141,9 +141,9 @@ def block(item: EvidenceBlock) -> None:
     out.print(said(item.text))
 
 
-def agent(result: LookupResult) -> None:
+def agent(seen: Mapping[str, object]) -> None:
     """What an agent sees, to the letter."""
-    print(to_text(result.to_agent()))
+    print(to_text(seen))
 
 
 def explanation(result: LookupOutcome) -> None:
@@ -157,7 +157,7 @@ def explanation(result: LookupOutcome) -> None:
     _fusion_table(out, result)
     _dropped_table(out, result)
     for place, item in enumerate(result.evidence, start=1):
-        _evidence_item(out, place, item)
+        _evidence_item(out, place, item, repeat=item.evidence_key in result.already_shown)
 
 
 def table(title: str, *columns: str, numbers: Sequence[str] = ()) -> Table:

@@ -71,4 +71,6 @@ def _ways_out(report: VerifyReport, *, repair: bool) -> list[str]:
         return []
     if not repair:
         return ["`citewell verify --repair` makes anew what is derived and marks damaged documents for renewal."]
+    if not any(found.evidence_key for found in report.findings if not found.repaired):
+        return ["The details above say what is left; no document is named among it."]
     return ["What is left is damage to stored documents: ingest their sources again, which renews them."]
