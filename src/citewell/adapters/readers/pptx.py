@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from lxml import etree
 from pptx import Presentation
-from pptx.chart.chart import Chart
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.autoshape import Shape
 from pptx.shapes.base import BaseShape
@@ -23,12 +22,13 @@ from citewell.adapters.readers import blocks
 from citewell.adapters.readers.blocks import BREAK, Block, joined
 from citewell.adapters.readers.decode import clean
 from citewell.adapters.readers.office import office_properties
+from citewell.adapters.readers.pptx_charts import chart_blocks
+from citewell.adapters.readers.pptx_parts import mended
 from citewell.adapters.readers.tables import Allowance, Spans, markdown_table
 from citewell.model import Locator, Text
 
 _TITLES = (PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE)
 _FURNITURE = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER)
-_MOST_SHAPES = 20_000
 _DIAGRAM = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
 _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
@@ -41,13 +41,15 @@ def read_pptx(data: bytes, name: str) -> Text:
         IngestError: its archive is damaged or unsafe.
     """
     properties = office_properties(data)
+    data, remarks = mended(data)
     parts: list[str] = []
     places: list[tuple[int, Locator]] = []
     allowance = Allowance()
     length = 0
     first_title = ""
     for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, start=1):
-        title, content = _slide(slide, allowance)
+        title, content, lost = _slide(slide, allowance)
+        remarks += (f"{lost} of slide {number} can't be read",) if lost else ()
         if not content and not title:
             continue
         first_title = first_title or title
@@ -58,7 +60,8 @@ def read_pptx(data: bytes, name: str) -> Text:
     title = properties.pop("title", "")
     if title in _NO_TITLES:
         title = first_title
-    return Text("".join(parts).rstrip("\n"), title=title or None, metadata=properties, places=tuple(places))
+    text = "".join(parts).rstrip("\n")
+    return Text(text, title=title or None, metadata=properties, remarks=remarks, places=tuple(places))
 
 
 _NO_TITLES = frozenset(
@@ -66,30 +69,47 @@ _NO_TITLES = frozenset(
 )
 
 
-def _slide(slide: Slide, allowance: Allowance) -> tuple[str, list[Block]]:
-    """The slide's title and what else is on it, the notes last."""
+def _slide(slide: Slide, allowance: Allowance) -> tuple[str, list[Block], str]:
+    """The slide's title, what else is on it, the notes last, and what of it can't be read."""
     title = ""
     content: list[Block] = []
+    lost = 0
     for shape in _shapes(slide.shapes):
-        role = shape.placeholder_format.type if shape.is_placeholder else None
+        role = _role(shape)
         if role in _FURNITURE:
             continue
         if role in _TITLES and not title and isinstance(shape, Shape):
             title = " ".join(shape.text_frame.text.split())
-        else:
-            content += _shape(shape, slide, allowance)
-    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-        notes = list(_paragraphs(slide.notes_slide.notes_text_frame))
-        content += [blocks.paragraph("Notes:"), *notes] if notes else []
-    return title, content
+            continue
+        try:
+            content += list(_shape(shape, slide, allowance))
+        except (KeyError, ValueError, AttributeError, TypeError, etree.LxmlError):  # the rest of the slide is sound
+            lost += 1
+    content += _notes(slide)
+    return title, content, f"{lost} shape{'s' if lost > 1 else ''}" if lost else ""
+
+
+def _role(shape: BaseShape) -> object:
+    """What a shape is there for, if its layout says so."""
+    try:
+        return shape.placeholder_format.type if shape.is_placeholder else None
+    except (KeyError, ValueError):
+        return None
+
+
+def _notes(slide: Slide) -> list[Block]:
+    try:
+        frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    except (KeyError, ValueError):
+        return []
+    notes = list(_paragraphs(frame)) if frame is not None else []
+    return [blocks.paragraph("Notes:"), *notes] if notes else []
 
 
 def _shapes(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
     """All shapes in order, those inside groups too; nothing recurses."""
     waiting = list(reversed(list(shapes)))
-    for _ in range(_MOST_SHAPES):
-        if not waiting:
-            return
+    while waiting:
         shape = waiting.pop()
         inner = getattr(shape, "shapes", None)
         if inner is not None:
@@ -102,7 +122,7 @@ def _shape(shape: BaseShape, slide: Slide, allowance: Allowance) -> Iterator[Blo
     if isinstance(shape, GraphicFrame) and shape.has_table:
         yield from _table(shape.table, allowance)
     elif isinstance(shape, GraphicFrame) and shape.has_chart:
-        yield from _chart(shape.chart)
+        yield from chart_blocks(shape.chart_part.blob)
     elif isinstance(shape, Shape):
         yield from _paragraphs(shape.text_frame)
     else:
@@ -139,19 +159,6 @@ def _table(table: Table, allowance: Allowance) -> Iterator[Block]:
     text = markdown_table(spans.rows())
     if text:
         yield Block(text)
-
-
-def _chart(chart: Chart) -> Iterator[Block]:
-    if chart.has_title and chart.chart_title.has_text_frame and chart.chart_title.text_frame.text.strip():
-        yield blocks.paragraph(" ".join(chart.chart_title.text_frame.text.split()))
-    for plot in chart.plots:
-        series = list(plot.series)
-        rows = [["", *(each.name or "" for each in series)]]
-        for index, category in enumerate(plot.categories):
-            values = [each.values[index] if index < len(each.values) else None for each in series]
-            rows.append([str(category), *("" if value is None else f"{value:g}" for value in values)])
-        if text := markdown_table(rows):
-            yield Block(text)
 
 
 def _diagram(shape: BaseShape, slide: Slide) -> Iterator[Block]:
