@@ -85,9 +85,21 @@ OLD = f"<w:pict><v:textbox><w:txbxContent><w:p>{run('boxed')}</w:p></w:txbxConte
         (f"<w:p><w:hyperlink r:id='r99'>{run('linked')}</w:hyperlink></w:p>", "linked"),
         (f"<w:p>{run('drawn')}<w:r>{PICTURE}</w:r></w:p>", "drawn"),
     ],
-    ids=(
-        "formula;formula alone;field;direction;ruby;two versions;new version;shape;span;footnote;endnote;link;picture"
-    ).split(";"),
+    ids=[
+        "formula",
+        "formula alone",
+        "field",
+        "direction",
+        "ruby",
+        "two versions",
+        "new version",
+        "shape",
+        "span",
+        "footnote",
+        "endnote",
+        "link",
+        "picture",
+    ],
 )
 def test_text_of_a_word_document_is_kept_wherever_it_is(body: str, text: str) -> None:
     """References to what isn't there used to end the reading of the whole document."""
