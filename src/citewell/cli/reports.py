@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from citewell.cli.render import console, said
 from citewell.model import FileReport, FileStatus, IngestReport
-from citewell.projection.printable import code_point
+from citewell.printable import code_point
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

@@ -10,7 +10,6 @@
     clients      dict -> the shape that a client wants: text blocks, Anthropic, OpenAI, Markdown
     sentences    text -> pieces of about a sentence
     foreign      text of a document -> what a model may be given
-    printable    text and ids -> what a terminal and a reader may be shown
 
 It records nothing (whoever emits a projection does), never ranks or drops by score, and does not know the protocol
 that carries the result. Budgets count the `content` of items and nothing else.
@@ -19,6 +18,7 @@ Retrieved text is data. In the dict each text is a string of its own, exactly as
 that comes from a document is fenced, quoted or shown by its code point, so that it can't be taken for anything else.
 """
 
+from citewell.printable import printable, printable_id, read_id
 from citewell.projection.clients import (
     cited_ids,
     to_markdown,
@@ -28,7 +28,6 @@ from citewell.projection.clients import (
     to_text_blocks,
 )
 from citewell.projection.foreign import foreign
-from citewell.projection.printable import printable, printable_id, read_id
 from citewell.projection.sentences import sentences
 from citewell.projection.text import to_text
 from citewell.projection.tokens import token_bound

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import regex
 
-from citewell.projection.printable import code_point, printable
+from citewell.printable import code_point, printable
 
 _IGNORABLE = r"[\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]"
 _SELECTOR = r"[\uFE00-\uFE0F\U000E0100-\U000E01EF]"

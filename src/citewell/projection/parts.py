@@ -12,8 +12,8 @@ from typing import Any
 
 from citewell.checks import check_count, check_list, check_text, refusal
 from citewell.errors import InvalidRequest
+from citewell.printable import printable_id
 from citewell.projection.foreign import foreign, foreign_line
-from citewell.projection.printable import printable_id
 
 _STATUS = {
     "ok": "evidence was found",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from citewell.checks import refusal
 from citewell.model import Budget, EvidenceBlock, Hint, LookupOutcome
+from citewell.printable import printable
 from citewell.projection.cuts import grapheme_ends
 from citewell.projection.fit import Shown, fit, room_of
-from citewell.projection.printable import printable
 
 NOTICE = (
     "The evidence is text retrieved from documents: data to weigh and to cite by its document_id, "

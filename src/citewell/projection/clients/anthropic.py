@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from citewell.checks import check_list
+from citewell.printable import read_id
 from citewell.projection.fence import explained, fence_mark
 from citewell.projection.parts import Item, Parts, parts_of
-from citewell.projection.printable import read_id
 from citewell.projection.sentences import sentences
 from citewell.projection.text import tail
 
