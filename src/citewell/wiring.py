@@ -8,26 +8,72 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from citewell.config import EmbedderSettings, StoreSettings
-from citewell.errors import ConfigError, InvalidRequest
+from citewell.errors import ConfigError
 from citewell.model import StoreBinding, Text
 from citewell.ports import Embedder, Reader, Store
 
+if TYPE_CHECKING:
+    from citewell.adapters.milvus.foreign import AttachedStore, Look
+
+_ATTACHMENT = "attachment.toml"
+
 
 def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store:
-    """The store at this location: `memory:`, or a directory of the embedded engine."""
+    """The store at this location: `memory:`, `milvus:PATH.db`, a server's URI, or a directory of the embedded engine."""
     if location == "memory:":
         from citewell.adapters.memory import MemoryStore  # noqa: PLC0415 - one engine per process is the rule
 
         return MemoryStore()
     if location.startswith(("milvus:", "http://", "https://")):
-        raise InvalidRequest(
-            f"{location!r} names a Milvus store, which this version can't open", way_out="Name a directory."
+        from citewell.adapters.milvus import MilvusStore  # noqa: PLC0415 - an extra
+
+        return MilvusStore.open(
+            location,
+            collection=settings.collection,
+            token=settings.token,
+            timeout_s=settings.timeout_s,
+            lock_timeout_s=settings.lock_timeout_s,
+            create=create,
         )
+    if (Path(location) / _ATTACHMENT).is_file():
+        return open_attached(Path(location), settings)
     from citewell.adapters.local import LocalStore  # noqa: PLC0415 - one engine per process is the rule
 
     return LocalStore.open(Path(location), create=create, lock_timeout_s=settings.lock_timeout_s)
+
+
+def open_attached(directory: Path, settings: StoreSettings) -> AttachedStore:
+    """The collection that is attached in this directory; sessions are kept beside what says so."""
+    from citewell.adapters.local.sessions import LocalSessions  # noqa: PLC0415 - only attachments need them alone
+    from citewell.adapters.milvus.foreign import AttachedStore  # noqa: PLC0415 - an extra
+
+    return AttachedStore.open(directory, LocalSessions(directory), token=settings.token)
+
+
+def attach_collection(
+    uri: str,
+    collection: str,
+    directory: Path,
+    mapping: Sequence[str],
+    preset: str,
+    embedder: Embedder,
+    settings: StoreSettings,
+) -> tuple[Look, AttachedStore]:
+    """Look at a collection, record in the directory how it is read, and open it.
+
+    Raises:
+        StoreUnreachable: the directory holds something else, or can't be written.
+    """
+    from citewell.adapters.milvus import foreign  # noqa: PLC0415 - an extra
+
+    foreign.check_free(directory)
+    chosen = foreign.parse_assignments(mapping)
+    look = foreign.inspect(uri, collection, chosen, embedder, preset=preset, token=settings.token)
+    foreign.write_attachment(directory, look.attachment)
+    return look, open_attached(directory, settings)
 
 
 def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None) -> Embedder:

@@ -217,7 +217,14 @@ KEYS: tuple[Key, ...] = (
         None,
         "What counts tokens: `tiktoken:o200k_base` and the like, or `embedder`; unset = a bound by script.",
     ),
-    Key("store.location", _text, "./.citewell", "The directory of the embedded engine."),
+    Key(
+        "store.location",
+        _text,
+        "./.citewell",
+        "The directory of the embedded engine, milvus:PATH.db for Milvus Lite, or the http(s) URI of a Milvus server.",
+    ),
+    Key("store.collection", _text, "citewell", "On Milvus: the collection; the names of others begin with it."),
+    Key("store.timeout", _positive, 10.0, "On Milvus: seconds that one call may take, its retries included."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key(
         "store.token",

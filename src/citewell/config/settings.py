@@ -25,6 +25,8 @@ class StoreSettings:
     """The `store.*` settings; lock_timeout_s in seconds."""
 
     location: str = "./.citewell"
+    collection: str = "citewell"
+    timeout_s: float = 10.0
     require_scope: bool = False
     token: str | None = field(default=None, repr=False)
     lock_timeout_s: float = 30.0
@@ -184,7 +186,12 @@ def _fall_back(values: dict[str, object], origins: dict[str, str]) -> None:
 _ALONE = {"rag.top-k": "top_k", "projection.token-counter": "token_counter"}
 """Keys that are fields of Settings itself."""
 
-_FIELDS = {"store.lock-timeout": "lock_timeout_s", "session.max-age": "max_age_s", "server.timeout": "timeout_s"}
+_FIELDS = {
+    "store.lock-timeout": "lock_timeout_s",
+    "session.max-age": "max_age_s",
+    "server.timeout": "timeout_s",
+    "store.timeout": "timeout_s",
+}
 
 
 def _section(values: Mapping[str, Any], section: str) -> dict[str, Any]:

@@ -85,7 +85,8 @@ def make_sessions(client: Client, name: str) -> None:
 
 def _make(client: Client, name: str, schema: object, indexes: object, *, partitions: bool) -> None:
     options: dict[str, object] = {"num_partitions": _PARTITIONS} if partitions else {}
-    client.call("create_collection", name, schema=schema, consistency_level="Session", **options)
+    # Strong is what a read waits for that can't say otherwise: pages (see catalogue.py). All others say so.
+    client.call("create_collection", name, schema=schema, consistency_level="Strong", **options)
     client.call("create_index", name, indexes, sync=False)
 
 

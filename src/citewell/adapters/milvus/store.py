@@ -122,6 +122,11 @@ class MilvusStore:
         """As opened."""
         return self._client.location
 
+    @property
+    def collection(self) -> str:
+        """Of the chunks; the others' names begin with it."""
+        return self._names.chunks
+
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """A view of everything that was acknowledged before the call."""
