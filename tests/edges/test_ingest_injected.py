@@ -186,6 +186,13 @@ CHANGED = {
     "a span": "UPDATE chunks SET span_start = 9000 WHERE row = @ROW",
     "a vector": "UPDATE features SET vector = zeroblob(length(vector)) WHERE row = @ROW",
     "the order": "UPDATE chunks SET chunk_index = 7 WHERE row = @ROW",
+    "metadata": "UPDATE documents SET metadata = '{' WHERE doc_id = 'a.md'",
+    "labels": "UPDATE documents SET scope = '[' WHERE doc_id = 'a.md'",
+    "headings": "UPDATE documents SET headings = '3' WHERE doc_id = 'a.md'",
+    "the dictionary": "DELETE FROM terms WHERE id % 2 = 1",
+    "where it ends": "UPDATE documents SET chunks = chunks + 1 WHERE doc_id = 'a.md'",
+    "where it begins": "UPDATE documents SET first_row = (SELECT first_row FROM documents WHERE doc_id = 'b.md')"
+    " WHERE doc_id = 'a.md'",
 }
 
 

@@ -18,9 +18,10 @@ from citewell.adapters.local.core import Core
 from citewell.adapters.local.files import transaction
 from citewell.adapters.local.loading import load
 from citewell.adapters.local.segments import Segment
-from citewell.adapters.local.truth import TABLES, faults, leftovers
+from citewell.adapters.local.truth import FILE, TABLES, faults, leftovers
 from citewell.adapters.local.view import View
 from citewell.adapters.local.writing import read_meta, remove_leftovers, withdraw
+from citewell.errors import StoreCorrupt
 from citewell.identity import format_key, parse_key
 from citewell.model import Finding, VerifyReport
 
@@ -42,12 +43,20 @@ def verify(core: Core, *, repair: bool) -> VerifyReport:
     with core.reading() as connection:
         chunks = connection.execute("SELECT coalesce(sum(chunks), 0) FROM documents").fetchone()[0]
         sound = all(found.repaired for found in truth)
-        derived = list(islice(_in_index(core, connection), _MOST_FINDINGS)) if sound else []
-    if repair and derived:
+        derived = _derived(core, connection) if sound else []
+    if repair and derived and all(found.where != FILE for found in derived):
         with core.writing() as connection:
             core.index.rebuild(connection, read_meta(connection, "sequence"))
         derived = [replace(found, repaired=True) for found in derived]
     return VerifyReport(chunks, (*truth, *derived))
+
+
+def _derived(core: Core, connection: sqlite3.Connection) -> list[Finding]:
+    """What is wrong with what is derived; if it can't be derived at all, the file itself is damaged."""
+    try:
+        return list(islice(_in_index(core, connection), _MOST_FINDINGS))
+    except StoreCorrupt as error:
+        return [Finding("damaged", FILE, detail=error.message)]
 
 
 def _mended(core: Core, truth: Sequence[Finding]) -> list[Finding]:
@@ -58,6 +67,7 @@ def _mended(core: Core, truth: Sequence[Finding]) -> list[Finding]:
     with core.writing() as connection:
         with transaction(connection):
             withdraw(connection, list(dict.fromkeys(damaged)))
+            core.dictionary.forget()
             if len(damaged) < len(truth):
                 remove_leftovers(connection, sorted({row for table in TABLES for row in leftovers(connection, table)}))
         core.settle(connection)

@@ -17,6 +17,9 @@ RESTORE = (
     "Restore the file from a backup, or ingest the sources into a new directory; keep this one until that is done."
 )
 
+GARBLED = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
+"""What taking apart a value without a meaning raises."""
+
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _REFUSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
@@ -47,7 +50,7 @@ def decoded(what: str) -> Iterator[None]:
         yield
     except (CitewellError, UnicodeEncodeError):  # both may be a ValueError, and say something else
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+    except GARBLED as error:
         raise StoreCorrupt(
             f"the database holds {what} that can't be read: {type(error).__name__}: {error}",
             way_out="Run `citewell verify`; it names the documents, which can then be ingested again.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from citewell.adapters.local.faults import decoded
+from citewell.adapters.local.faults import GARBLED, decoded
 from citewell.identity import find_identity
 from citewell.model import (
     DocumentInfo,
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 WITHDRAWN = "!"
 """Before the fingerprint of a document that is not stored as it was written, so that the next ingestion renews it."""
+
+_Properties = tuple[tuple[str, ...] | None, dict[str, object], tuple[str, ...]]
+"""Labels, metadata, headings."""
+_NONE: _Properties = (None, {}, ())
 
 _CHUNK_COLUMNS = (
     "c.row, d.doc_id, c.chunk_index, c.text, d.source, d.title, c.breadcrumb, d.category, d.scope, c.span_start,"
@@ -74,20 +78,50 @@ def count(connection: sqlite3.Connection) -> tuple[int, int]:
 
 @decoded("a document")
 def read_catalogue(connection: sqlite3.Connection) -> list[DocumentInfo]:
-    """Every document, ordered by doc_id; one of which rows are missing bears a fingerprint that no source has."""
+    """Every document, ordered by doc_id; one that is not stored as it was written bears a fingerprint of no source.
+
+    That is one of which rows are missing, or whose labels, metadata or headings can't be read; it is shown without.
+    """
     rows = connection.execute(
-        "SELECT doc_id, title, source, category, scope, chunks, characters, fingerprint, content_digest, headings,"
+        "SELECT doc_id, title, source, category, chunks, characters, fingerprint, content_digest, scope, headings,"
         " metadata FROM documents ORDER BY doc_id"
     ).fetchall()
     lacking = _lacking(connection)
+    try:
+        metadata = _parsed([row[-1] for row in rows])
+        properties = [(_labels(row[-3]), held, _headings(row[-2])) for row, held in zip(rows, metadata, strict=True)]
+    except GARBLED:
+        found = {row[0]: _readable(*row[-3:]) for row in rows}
+        lacking |= {doc_id for doc_id, held in found.items() if held is None}
+        properties = [held or _NONE for held in found.values()]
     return [
         DocumentInfo(
-            doc_id, title, source, category, _labels(scope), held, chunks, characters,
-            f"{WITHDRAWN}{fingerprint}" if doc_id in lacking else fingerprint, content, tuple(json.loads(headings)),
+            doc_id, title, source, category, labels, held, chunks, characters,
+            f"{WITHDRAWN}{fingerprint}" if doc_id in lacking else fingerprint, content, headings,
         )
-        for (doc_id, title, source, category, scope, chunks, characters, fingerprint, content, headings, _), held in
-        zip(rows, _parsed([row[-1] for row in rows]), strict=True)
+        for (doc_id, title, source, category, chunks, characters, fingerprint, content, *_), (labels, held, headings)
+        in zip(rows, properties, strict=True)
     ]  # fmt: skip
+
+
+def _readable(scope: str | None, headings: str, metadata: str) -> _Properties | None:
+    """What a document says of itself; None if any of it is damaged."""
+    try:
+        return properties_of(scope, headings, metadata)
+    except GARBLED:
+        return None
+
+
+def properties_of(scope: str | None, headings: str, metadata: str) -> _Properties:
+    """A document's labels, metadata and headings; raises one of GARBLED if they are damaged."""
+    return _labels(scope), _parsed([metadata])[0], _headings(headings)
+
+
+def _headings(held: str) -> tuple[str, ...]:
+    found = json.loads(held)
+    if not isinstance(found, list):
+        raise TypeError("headings are no list")
+    return tuple(found)
 
 
 def _lacking(connection: sqlite3.Connection) -> set[str]:
@@ -109,7 +143,10 @@ def _lacking(connection: sqlite3.Connection) -> set[str]:
 
 @decoded("a document")
 def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument | None:
-    """The record, the version and the context digests of a document, blank where a row is missing; None without one."""
+    """The record, the version and the context digests of a document, blank where a row is missing; None without one.
+
+    Labels, metadata or headings that can't be read are none, and the fingerprint is that of no source.
+    """
     row = connection.execute(
         "SELECT version, first_row, chunks, title, source, category, scope, metadata, headings, fingerprint,"
         " content_digest FROM documents WHERE doc_id = ?",
@@ -118,10 +155,10 @@ def read_document(connection: sqlite3.Connection, doc_id: str) -> StoredDocument
     if row is None:
         return None
     version, first, chunks, title, source, category, scope, metadata, headings, fingerprint, content = row
-    record = DocumentRecord(
-        doc_id, title, source, category, _labels(scope), json.loads(metadata), tuple(json.loads(headings)),
-        fingerprint, content,
-    )  # fmt: skip
+    properties = _readable(scope, headings, metadata)
+    if properties is None:  # it is written anew by the next ingestion, which must not fail over what can't be read
+        properties, fingerprint = _NONE, f"{WITHDRAWN}{fingerprint}"
+    record = DocumentRecord(doc_id, title, source, category, *properties, fingerprint, content)
     held = dict(
         connection.execute(
             "SELECT c.row, c.context_digest FROM chunks AS c JOIN features AS f ON f.row = c.row"

@@ -36,6 +36,10 @@ class Dictionary:
                 self._known.pop(term, None)
             raise
 
+    def forget(self) -> None:
+        """Ask the table again: something is wrong with it, or was."""
+        self._known.clear()
+
     def numbers(self, connection: sqlite3.Connection, terms: Iterable[str]) -> Mapping[str, int]:
         """Numbers of these terms, and of others; new terms enter the dictionary, in the caller's transaction."""
         if len(self._known) > _REMEMBERED:

@@ -6,20 +6,23 @@ It reads within the caller's transaction, changes nothing and knows no index.
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.marks import marks_of
+from citewell.adapters.local.reading import properties_of
 from citewell.adapters.local.writing import stamp_of
 from citewell.errors import StoreCorrupt
 from citewell.identity import format_key
 from citewell.model import DocumentRecord, Finding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FILE = "citewell.db"
 TABLES = ("chunks", "features")
@@ -58,17 +61,49 @@ def faults(connection: sqlite3.Connection) -> Iterator[Finding]:
         for (said,) in connection.execute("PRAGMA quick_check(20)"):
             if said != "ok":
                 yield Finding("damaged", FILE, detail=str(said))
+        yield from _overlaps(connection)
+        known = _numbers_of_terms(connection)
         for row in connection.execute(
             "SELECT id, doc_id, first_row, chunks, stamp, category, scope, metadata, headings FROM documents"
             " ORDER BY doc_id"
         ):
-            yield from _in_record(connection, row)
+            yield from _in_record(connection, row, known)
         for table in TABLES:
             left = len(leftovers(connection, table))
             if left:
                 yield Finding("orphaned", FILE, detail=f"{left} rows of {table} belong to no document")
     except (sqlite3.DatabaseError, StoreCorrupt) as error:
         yield Finding("damaged", FILE, detail=str(error))
+
+
+def _overlaps(connection: sqlite3.Connection) -> Iterator[Finding]:
+    """Documents that claim rows of each other: whichever is written anew takes rows of the other along."""
+    places = connection.execute(
+        "SELECT first_row, first_row + chunks, doc_id FROM documents"
+        " WHERE typeof(first_row) = 'integer' AND typeof(chunks) = 'integer' ORDER BY first_row, chunks"
+    ).fetchall()
+    reach, claimant = 0, ""
+    for first, end, doc_id in places:
+        if first < reach:
+            for one, other in ((claimant, doc_id), (doc_id, claimant)):
+                yield Finding("damaged", FILE, format_key(one, 0), f"it claims rows that {other!r} claims as well")
+        if end > reach:
+            reach, claimant = end, doc_id
+
+
+def _numbers_of_terms(connection: sqlite3.Connection) -> NDArray[np.bool_]:
+    """Whether the dictionary has a term for each number."""
+    held = np.array(connection.execute("SELECT id FROM terms").fetchall(), dtype=np.int64).reshape(-1)
+    known = np.zeros(int(held.max(initial=0)) + 1, dtype=np.bool_)
+    known[held] = True
+    return known
+
+
+def _nameless(terms: bytes, known: NDArray[np.bool_]) -> int:
+    """How many of these numbers stand for no term."""
+    numbers = np.frombuffer(terms, dtype="<i4")
+    within = numbers[(numbers >= 0) & (numbers < known.size)]
+    return int(numbers.size - np.count_nonzero(known[within]))
 
 
 @decoded("the place of a document")
@@ -87,23 +122,21 @@ def _document(
     number: int, doc_id: str, first: int, chunks: int, stamp: int, category: str | None, scope: str | None,
     metadata: str, headings: str,
 ) -> _Document:  # fmt: skip
-    labels = None if scope is None else tuple(json.loads(scope))
-    record = DocumentRecord(
-        doc_id, category=category, scope=labels, metadata=dict(json.loads(metadata)), headings=json.loads(headings)
-    )
+    labels, fields, titles = properties_of(scope, headings, metadata)
+    record = DocumentRecord(doc_id, category=category, scope=labels, metadata=fields, headings=titles)
     return _Document(number, doc_id, int(first), int(chunks), stamp, record)
 
 
-def _in_record(connection: sqlite3.Connection, row: Sequence[Any]) -> Iterator[Finding]:
+def _in_record(connection: sqlite3.Connection, row: Sequence[Any], known: NDArray[np.bool_]) -> Iterator[Finding]:
     try:
         document = _document(*row)
     except StoreCorrupt as error:
         yield Finding("damaged", FILE, format_key(row[1], 0), error.message)
     else:
-        yield from _in_document(connection, document)
+        yield from _in_document(connection, document, known)
 
 
-def _in_document(connection: sqlite3.Connection, document: _Document) -> Iterator[Finding]:
+def _in_document(connection: sqlite3.Connection, document: _Document, known: NDArray[np.bool_]) -> Iterator[Finding]:
     within = (document.first, document.first + document.chunks - 1)
     features = connection.execute(
         "SELECT vector, terms, counts FROM features WHERE row BETWEEN ? AND ? ORDER BY row", within
@@ -123,6 +156,8 @@ def _in_document(connection: sqlite3.Connection, document: _Document) -> Iterato
             yield Finding("damaged", FILE, first, detail)
     if len(features) == document.chunks and stamp_of(features) != document.stamp:
         yield Finding("damaged", FILE, first, "its vectors or terms are not those that were written")
+    elif nameless := _nameless(b"".join(terms for _, terms, _ in features), known):
+        yield Finding("damaged", FILE, first, f"{nameless} of its terms are missing in the dictionary")
     for at, detail in _wrong(document, rows):
         yield Finding("damaged", FILE, format_key(document.doc_id, at), detail)
     marks = connection.execute("SELECT mark FROM marks WHERE document = ? ORDER BY mark", (document.id,)).fetchall()
