@@ -21,7 +21,7 @@ def check_embedder(bound: EmbedderIdentity, own: EmbedderIdentity) -> None:
         raise EmbedderMismatch(
             f"the store was filled by {_described(bound)}, and the embedder in use is {_described(own)};"
             f" they differ in {_difference(bound, own)}",
-            way_out="Open it with the embedder that filled it, or fill another store with this one.",
+            way_out="Open it with the embedder that filled it, or copy it into a new store with `citewell reindex`.",
         )
 
 
@@ -35,7 +35,7 @@ def check_binding(bound: StoreBinding, own: StoreBinding) -> None:
     if bound.analyzer != own.analyzer:
         raise StoreVersion(
             f"the store's terms were made by analyser {bound.analyzer}, and this version has {own.analyzer}",
-            way_out="Open it with the version of Citewell that filled it, or ingest the documents into a new store.",
+            way_out="Copy it into a new store with `citewell reindex`, or open it with the version that filled it.",
         )
 
 

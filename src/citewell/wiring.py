@@ -22,7 +22,7 @@ _ATTACHMENT = "attachment.toml"
 
 
 def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store:
-    """The store at this location: `memory:`, `milvus:PATH.db`, a server's URI, or a directory of the embedded engine."""
+    """The store here: `memory:`, `milvus:PATH.db`, a Milvus server's URI, or a directory of the embedded engine."""
     if location == "memory:":
         from citewell.adapters.memory import MemoryStore  # noqa: PLC0415 - one engine per process is the rule
 

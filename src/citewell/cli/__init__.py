@@ -6,6 +6,7 @@
     write      ingest, delete
     upkeep     verify
     sessions   sessions
+    foreign    attach, reindex
     setup      config, model
     demo       the tour
     render     values -> text for people
@@ -20,7 +21,7 @@ import sys
 
 import typer
 
-from citewell.cli import demo, read, sessions, setup, upkeep, write
+from citewell.cli import demo, foreign, read, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
@@ -40,6 +41,8 @@ app.command()(write.delete)
 app.command()(read.status)
 app.command()(upkeep.verify)
 app.command()(sessions.sessions)
+app.command()(foreign.attach)
+app.command()(foreign.reindex)
 app.command()(setup.config)
 app.add_typer(setup.model, name="model")
 

@@ -8,9 +8,10 @@ prepare            one source -> its plan
 embed, write       batches -> vectors -> store
 pipeline, run      the three side by side, and the order of it all
 watch              run after run, as things change
+reindex            a store copied into another one
 """
 
-from citewell.ingest.options import IngestOptions, Progress
+from citewell.ingest.options import IngestOptions, OnProgress, Progress
 from citewell.ingest.run import Ingestion
 
-__all__ = ["IngestOptions", "Ingestion", "Progress"]
+__all__ = ["IngestOptions", "Ingestion", "OnProgress", "Progress"]

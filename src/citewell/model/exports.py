@@ -21,15 +21,15 @@ class ExportedDocument:
     """A document, its chunks in reading order, and what their vectors are.
 
     Attributes:
-        record: its `fingerprint` is the source's own; the copy gets another one.
+        record: as the source has it; the copy gets a fingerprint of its own.
         chunks: in reading order, unless `remark` says otherwise; their own indexes may be missing or have gaps.
         vectors: per chunk the stored vector, of any length; None where there is none.
-        subjects: per chunk what was embedded beside its text; None where the source doesn't know.
+        context_digests: per chunk the digest of what its vector was made from; None where the source doesn't know.
         remark: what a person should know, such as an order that is not known.
     """
 
     record: DocumentRecord
     chunks: tuple[StoredChunk, ...]
     vectors: tuple[NDArray[np.float32] | None, ...]
-    subjects: tuple[str | None, ...] = ()
+    context_digests: tuple[str | None, ...]
     remark: str = ""

@@ -62,7 +62,8 @@ class StoreSearch:
         store: where the chunks are.
         embedder: the one that filled the store (INGEST-8).
         policy: constant, weights and paths of the fusion.
-        analyze: the query side of the analysis that the store's terms were made with.
+        analyze: the query side of the analysis that the store's terms were made with; None = what the store says
+            (`query_terms`), else Citewell's own.
         clock: seconds; for the reports only.
     """
 
@@ -72,14 +73,15 @@ class StoreSearch:
         embedder: Embedder,
         policy: SearchPolicy | None = None,
         *,
-        analyze: Callable[[str], Sequence[str]] = analyze_query,
+        analyze: Callable[[str], Sequence[str]] | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._store = store
+        own: Callable[[str], Sequence[str]] = getattr(store, "query_terms", analyze_query)
         self._parts = _Parts(
             embedder,
             policy or SearchPolicy(),
-            analyze,
+            analyze or own,
             clock,
             ThreadPoolExecutor(max_workers=8, thread_name_prefix="citewell-path"),
         )

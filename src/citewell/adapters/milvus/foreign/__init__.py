@@ -7,8 +7,9 @@ snapshot, store                        the port
 inspect                                what `citewell attach` looks at before it records anything
 """
 
-from citewell.adapters.milvus.foreign.attachment import FILE_NAME
+from citewell.adapters.milvus.foreign.attachment import check_free, write_attachment
 from citewell.adapters.milvus.foreign.inspect import Look, inspect
+from citewell.adapters.milvus.foreign.mapping import parse_assignments
 from citewell.adapters.milvus.foreign.store import AttachedStore
 
-__all__ = ["FILE_NAME", "AttachedStore", "Look", "inspect"]
+__all__ = ["AttachedStore", "Look", "check_free", "inspect", "parse_assignments", "write_attachment"]

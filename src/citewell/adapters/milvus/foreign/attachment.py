@@ -69,6 +69,22 @@ def check_uri(uri: str) -> str:
     return uri
 
 
+def check_free(directory: Path) -> None:
+    """A directory for an attachment is new, empty, or one already.
+
+    Raises:
+        StoreUnreachable: it holds something else.
+    """
+    if not directory.exists() or (directory / FILE_NAME).is_file():
+        return
+    if not directory.is_dir() or any(directory.iterdir()):
+        what = "holds other files" if directory.is_dir() else "is a file"
+        raise StoreUnreachable(
+            f"{directory} {what}, and an attachment has a directory of its own",
+            way_out="Name a new directory with --kb.",
+        )
+
+
 def write_attachment(directory: Path, attachment: Attachment) -> Path:
     """Write the file, in place of one that is there, and return its path.
 

@@ -12,9 +12,10 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from citewell.adapters.milvus.filters import both, literal, literals, marks
+from citewell.adapters.milvus.filters import both, literal, literals
 from citewell.adapters.milvus.foreign.mapping import FieldMap, Path, keys, root
 from citewell.adapters.milvus.foreign.schema import Field, Schema
+from citewell.filtering import has_all
 from citewell.model import Filters, Scalar, StoredChunk
 from citewell.scope import is_visible
 
@@ -38,13 +39,8 @@ def holds(chunk: StoredChunk, filters: Filters) -> bool:
         (filters.category is None or chunk.category == filters.category)
         and is_visible(chunk.scope, filters.scope)
         and chunk.doc_id not in filters.exclude_documents
-        and (not filters.where or _has_all(chunk, filters))
+        and has_all(chunk.metadata, filters.where)
     )
-
-
-def _has_all(chunk: StoredChunk, filters: Filters) -> bool:
-    held = set(marks(chunk.metadata))
-    return all(held.issuperset(marks({name: value})) for name, value in filters.where)
 
 
 class Conditions:

@@ -118,6 +118,13 @@ class Derived:
         with self._connected() as connection:
             return self._count(connection) if _read(connection, "edition") == self._edition else None
 
+    def generation(self) -> int:
+        """Grows with every scan that was taken in; 0 before the first. Asks nobody."""
+        if not self._file.exists():
+            return 0
+        with self._connected() as connection:
+            return int(_read(connection, "generation") or 0)
+
     def difference(self) -> Difference:
         """Compare the table with every row of the collection."""
         with self._connected() as connection:

@@ -92,7 +92,7 @@ def _document(
         ),
         chunks=tuple(member.row.chunk for member in ordered),
         vectors=tuple(member.vector for member in ordered),
-        subjects=tuple("" for _ in ordered),
+        context_digests=(None,) * len(ordered),
         remark="; ".join(filter(None, remarks)),
     )
 

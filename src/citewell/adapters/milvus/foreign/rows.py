@@ -6,7 +6,7 @@ Pure: it knows neither the engine nor how rows are found.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from citewell.adapters.milvus.foreign.mapping import Entity, FieldMap, as_object, first_usable, follow, root
@@ -93,7 +93,7 @@ class RowReader:
         }
 
     def _metadata(self, entity: Entity) -> dict[str, object]:
-        found = {name: value for name, value in entity.items() if name not in self._no_metadata}
+        found = {name: _plain(value) for name, value in entity.items() if name not in self._no_metadata}
         for path in self._fields.of("metadata"):
             found |= as_object(follow(entity, path)) or {}
         return {name: value for name, value in found.items() if name not in self._fields.hidden}
@@ -112,8 +112,15 @@ class RowReader:
         return (start, start + len(_text(first_usable(entity, self._fields.of("text")))) if end is None else end)
 
 
+def _plain(value: object) -> object:
+    """As JSON has it; the lists of pymilvus are of its own kind."""
+    if value is None or isinstance(value, str | int | float | bool | Mapping):
+        return value
+    return list(value) if isinstance(value, Iterable) else str(value)
+
+
 def _text(value: object) -> str:
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return " > ".join(_text(item) for item in value if _text(item))
     return value if isinstance(value, str) else (normalize_id(value) or "")
 
@@ -125,6 +132,6 @@ def _category(value: object) -> str | None:
 
 def _labels(value: object) -> tuple[str, ...] | None:
     """Sorted labels; a text is one, a list has several; anything else is none, so that nobody with a scope sees it."""
-    items = value if isinstance(value, list | tuple) else [value]
+    items = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     labels = {item if isinstance(item, str) else normalize_id(item) for item in items}
     return tuple(sorted(label for label in labels if label)) or None

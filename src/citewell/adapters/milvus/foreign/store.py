@@ -38,6 +38,7 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
+from citewell.model.catalogue import Mark
 from citewell.model.exports import ExportedDocument
 from citewell.ports import SessionStore
 
@@ -93,6 +94,20 @@ class AttachedStore:
             client.close()
             raise
 
+    @property
+    def most_derived(self) -> int:
+        """Rows up to which words, keys and documents are derived."""
+        return MOST_ROWS
+
+    @property
+    def lexical(self) -> str:
+        """What the lexical path searches, for people."""
+        if self._bm25:
+            return f"the engine's BM25 over {self._schema.bm25[self._bm25]} ({self._bm25})"
+        foreign = [name for name in self._schema.of_kind("sparse") if name not in self._schema.bm25]
+        said = "derived words"
+        return f"{said}; {', '.join(foreign)} holds vectors of an encoder that Citewell has not" if foreign else said
+
     def query_terms(self, text: str) -> Sequence[str]:
         """What `Snapshot.lexical` takes for a query: its terms, or itself where the engine's BM25 analyses it."""
         return ([text] if analyze_query(text) else []) if self._bm25 else analyze_query(text)
@@ -127,6 +142,11 @@ class AttachedStore:
         """Refused: it is read only."""
         self._refuse()
 
+    def mark(self) -> Mark:
+        """Which scan the catalogue is of; the collection itself is not asked."""
+        self._check_open()
+        return Mark(None, self._derived.generation())
+
     def documents(self) -> Iterator[DocumentInfo]:
         """What belongs together by document id, ordered by it; chunks without one are in none."""
         return self._up_to_date().documents()
@@ -145,6 +165,11 @@ class AttachedStore:
     def export(self) -> Iterator[ExportedDocument]:
         """Every document with its chunks and vectors, for `reindex`; a row without a document is one by itself."""
         return exported(self._up_to_date(), self._collection, self._reader, self._attachment)
+
+    def export_size(self) -> int:
+        """How many documents `export` gives."""
+        documents, orphans, _ = self._up_to_date().counts()
+        return documents + orphans
 
     def vectors(self, doc_id: str) -> dict[str, NDArray[np.float32]]:
         """None by context digest: the collection does not say what its vectors were made from."""
@@ -170,13 +195,15 @@ class AttachedStore:
             ("server", self._client.server.text),
             ("preset", self._attachment.preset or "none"),
             ("vectors", f"{self._attachment.vector} ({metric})"),
-            ("lexical", self._lexical()),
+            ("lexical", self.lexical),
             ("derived", _state(rows, known)),
             ("rows_without_document", orphans),
             ("rows_that_share_a_key", shared),
         )
         location = str(self._directory)
-        return StoreStatus(location, "milvus (attached)", documents, rows, 0, self.binding(), details)
+        return StoreStatus(
+            location, "milvus (attached)", documents, rows, self._derived.generation(), self.binding(), details
+        )
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
         """Compare what is derived with every row of the collection; with `repair`, take in what differs.
@@ -215,13 +242,6 @@ class AttachedStore:
         self._check_open()
         self._derived.bring_up_to_date()
         return self._derived
-
-    def _lexical(self) -> str:
-        if self._bm25:
-            return f"the engine's BM25 over {self._schema.bm25[self._bm25]} ({self._bm25})"
-        foreign = [name for name in self._schema.of_kind("sparse") if name not in self._schema.bm25]
-        said = "derived words"
-        return f"{said}; {', '.join(foreign)} holds vectors of an encoder that Citewell has not" if foreign else said
 
     def _check_open(self) -> None:
         if self._closed:
