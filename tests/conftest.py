@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -12,3 +16,40 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("citewell")
+
+
+@pytest.fixture(scope="session")
+def running_milvus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """The real Milvus server of this run, or why there is none."""
+    from milvus_server import NoServerError, milvus_server  # noqa: PLC0415 - few tests need it
+
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    try:
+        with milvus_server(shared) as server:
+            yield server
+    except NoServerError as error:
+        yield error
+
+
+@pytest.fixture
+def milvus_uri(running_milvus: object, record_property: Callable[[str, object], None]) -> str:
+    """Where the real Milvus server answers; its version is said at the end of the run."""
+    from milvus_server import Server  # noqa: PLC0415 - few tests need it
+
+    if not isinstance(running_milvus, Server):
+        pytest.skip(str(running_milvus))
+    record_property(SAID, f"Milvus server {running_milvus.version} at {running_milvus.uri}")
+    return running_milvus.uri
+
+
+SAID = "said at the end"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what tests recorded to be said, each thing once."""
+    reports = (report for listed in terminalreporter.stats.values() for report in listed)
+    properties = (entry for report in reports for entry in getattr(report, "user_properties", ()))
+    for line in sorted({str(value) for name, value in properties if name == SAID}):
+        terminalreporter.write_line(line)
