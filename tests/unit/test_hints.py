@@ -185,7 +185,7 @@ def test_whatever_the_labels_both_searches_return_the_visible_documents_alone(
 ) -> None:
     index = CatalogueIndex(str.split)
     axis = np.array([1, 0], np.float32)
-    index.put(row(f"{number}", scope=scope, centre=axis) for number, scope in enumerate(bears))
+    index.put([row(f"{number}", scope=scope, centre=axis) for number, scope in enumerate(bears)])
     visible = sorted(f"{number}" for number, scope in enumerate(bears) if is_visible(scope, holds))
     assert sorted(index.by_words(["t"], 50, Filters(scope=holds))) == visible
     assert sorted(index.by_meaning(axis, 50, Filters(scope=holds))) == visible
@@ -222,7 +222,7 @@ def test_documents_that_are_written_again_and_again_leave_no_trail(store: Store,
         store.apply([doc("a.md", f"Pool {number}", expected_version=_version(store, "a.md"))])
         assert ask(hints, "pool").hints[0].title == f"Pool {number}"
     hints._index = worn = CatalogueIndex(str.split)
-    worn.put(row("gone") for _ in range(2_003))
+    worn.put([row("gone") for _ in range(2_003)])
     assert worn.is_worn
     store.apply([doc("b.md", "DNS")])
     assert documents(ask(hints, "pool"))[0] == "a.md"
@@ -367,6 +367,28 @@ def test_vectors_stay_within_their_bytes_and_documents_beyond_are_found_by_their
     index.put([row("a", centre=axis), row("b", centre=axis), row("c", centre=axis)])
     assert index.by_meaning(axis, 9, Filters()) == ["a", "b"]
     assert index.by_words(["t"], 9, Filters()) == ["a", "b", "c"]
+
+
+@pytest.mark.requirement("L0-1", "SAFE-1")
+def test_among_many_documents_the_closest_are_found_as_if_each_was_compared() -> None:
+    """In 64 random directions of 512: the 5 best of 3,000 clustered documents, within a scope too."""
+    rng = np.random.default_rng(5)
+    middles = rng.normal(size=(300, 512))
+    centres = (middles[rng.integers(0, 300, 3_000)] + 0.7 * rng.normal(size=(3_000, 512))).astype(np.float32)
+    index = CatalogueIndex(str.split)
+    scopes = [("even",) if number % 2 == 0 else ("odd",) for number in range(3_000)]
+    index.put([row(f"{number}", scope=scopes[number], centre=centre) for number, centre in enumerate(centres)])
+    units = centres / np.linalg.norm(centres, axis=1, keepdims=True)
+    found = 0
+    for number in range(40):
+        vector = (middles[number] / np.linalg.norm(middles[number])).astype(np.float32)
+        for filters, slots in ((Filters(), np.arange(3_000)), (Filters(scope=("odd",)), np.arange(1, 3_000, 2))):
+            near = np.einsum("ij,j->i", units[slots], vector)
+            exact = {f"{slot}" for slot in slots[np.argsort(-near)[:5]]}
+            best = index.by_meaning(vector, 5, filters)
+            assert {int(name) for name in best} <= set(slots.tolist())
+            found += len(exact & set(best))
+    assert found >= 0.98 * 40 * 2 * 5
 
 
 def test_marks_of_two_files_differ_even_with_the_same_sequence() -> None:

@@ -10,8 +10,7 @@ import heapq
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -31,13 +30,11 @@ _DARK = 1_000
 MOST_VECTOR_BYTES = 1 << 27
 """128 MB: 65,536 documents of 512 dimensions. Documents beyond are found by their words alone."""
 
+_EXACT = 2_000
+"""Up to so many documents each is compared; beyond, those that lie closest in a few random directions."""
 
-@dataclass(slots=True)
-class _Postings:
-    """The slots whose text holds a term, ascending, and how often."""
-
-    slots: array[int] = field(default_factory=lambda: array("i"))
-    counts: array[float] = field(default_factory=lambda: array("f"))
+_COARSE, _CANDIDATES = 64, 256
+_COUNTS = 1 << 16
 
 
 class CatalogueIndex:
@@ -47,12 +44,14 @@ class CatalogueIndex:
         self._analyze = analyze
         self._infos: list[DocumentInfo] = []
         self._slots: dict[str, int] = {}
-        self._postings: dict[str, _Postings] = {}
+        self._postings: dict[str, array[int]] = {}  # slot * 65,536 + how often it holds the term
         self._scopes: dict[tuple[str, ...] | None, int] = {}
         self._scope_of: NDArray[np.int32] = np.empty(0, np.int32)
         self._lengths: NDArray[np.float32] = np.empty(0, np.float32)
         self._live: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._vectors: NDArray[np.float32] = np.empty((0, 0), np.float32)
+        self._axes: NDArray[np.float32] = np.empty((0, 0), np.float32)
+        self._coarse: NDArray[np.float32] = np.empty((0, 0), np.float32)
 
     def __len__(self) -> int:
         """Documents."""
@@ -72,11 +71,15 @@ class CatalogueIndex:
         """What is held of a document."""
         return self._infos[self._slots[doc_id]]
 
-    def put(self, rows: Iterable[Catalogued]) -> None:
+    def put(self, rows: Sequence[Catalogued]) -> None:
         """Take these versions in the place of what is held of their documents."""
+        size = len(self._infos) + len(rows)
+        self._live, self._lengths = _room(self._live, size), _room(self._lengths, size)
+        self._scope_of = _room(self._scope_of, size)
         for row in rows:
             self._darken(row.info.doc_id)
-            self._add(row)
+            self._add(row.info)
+        self._place([row for row in rows if self._infos[self._slots[row.info.doc_id]] is row.info])
 
     def keep_only(self, doc_ids: Collection[str]) -> None:
         """Forget every other document."""
@@ -90,7 +93,7 @@ class CatalogueIndex:
         for term in terms:
             postings = self._postings.get(term)
             if postings is not None:
-                slots, counts = np.array(postings.slots), np.array(postings.counts)
+                slots, counts = np.divmod(np.array(postings), _COUNTS)
                 holders = int(np.count_nonzero(self._live[slots]))
                 idf = math.log(1 + (len(self._slots) - holders + 0.5) / (holders + 0.5))
                 norms = _K1 * (1 - _B + _B * self._lengths[slots] / max(mean, 1.0))
@@ -102,40 +105,59 @@ class CatalogueIndex:
         count = min(len(self._infos), len(self._vectors))
         if not count or self._vectors.shape[1] != vector.size:
             return []
+        slots = np.flatnonzero(self._within(filters)[:count])
+        if slots.size > _EXACT:
+            rough = _products(self._coarse[:count], vector @ self._axes)[slots]
+            slots = slots[np.argpartition(-rough, _CANDIDATES)[:_CANDIDATES]]
         scores = np.zeros(len(self._infos), np.float64)
-        scores[:count] = self._vectors[:count] @ vector
+        scores[slots] = _products(self._vectors[slots], vector)
         # A document without a centre has zeros there, and lies in no direction.
-        return self._best(scores, self._within(filters) & (scores != 0), k)
+        return self._best(scores, scores != 0, k)
 
-    def _add(self, row: Catalogued) -> None:
-        info, slot = row.info, len(self._infos)
+    def _add(self, info: DocumentInfo) -> None:
+        slot = len(self._infos)
         self._infos.append(info)
         self._slots[info.doc_id] = slot
         counts = Counter(self._terms(info))
         for term, count in counts.items():
-            postings = self._postings.setdefault(term, _Postings())
-            postings.slots.append(slot)
-            postings.counts.append(count)
-        self._live = _room(self._live, slot)
-        self._lengths, self._scope_of = _room(self._lengths, slot), _room(self._scope_of, slot)
+            entry, postings = slot * _COUNTS + min(count, _COUNTS - 1), self._postings.get(term)
+            if postings is None:
+                self._postings[term] = array("q", (entry,))
+            else:
+                postings.append(entry)
         self._live[slot], self._lengths[slot] = True, counts.total()
         self._scope_of[slot] = self._scopes.setdefault(info.scope, len(self._scopes))
-        if row.centre is not None:
-            self._place(slot, row.centre)
 
     def _terms(self, info: DocumentInfo) -> list[str]:
         # The title twice: a heading of many says less of what the whole document is about.
         text = "\n".join([*[info.title] * _TITLE_TIMES, *info.headings, info.source, info.category or ""])
         return list(self._analyze(text))
 
-    def _place(self, slot: int, centre: NDArray[np.float32]) -> None:
-        length = float(np.linalg.norm(centre))
-        if not self._vectors.shape[1]:
-            self._vectors = np.empty((0, centre.size), np.float32)
-        fits = (slot + 1) * centre.nbytes <= MOST_VECTOR_BYTES and centre.size == self._vectors.shape[1]
-        if fits and math.isfinite(length) and length > 0:
-            self._vectors = _room(self._vectors, slot)
-            self._vectors[slot] = centre / length
+    def _place(self, rows: Sequence[Catalogued]) -> None:
+        """Take in the directions of these documents, all at once."""
+        centres = [(self._slots[row.info.doc_id], row.centre) for row in rows if row.centre is not None]
+        if centres and not self._vectors.shape[1]:
+            self._begin(centres[0][1].size)
+        fit = [(slot, centre) for slot, centre in centres if self._fits(slot, centre)]
+        if fit:
+            slots, vectors = [slot for slot, _ in fit], np.stack([centre for _, centre in fit])
+            vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
+            self._vectors = _room(self._vectors, max(slots) + 1)
+            self._coarse = _room(self._coarse, max(slots) + 1)
+            self._vectors[slots], self._coarse[slots] = vectors, vectors @ self._axes
+
+    def _fits(self, slot: int, centre: NDArray[np.float32]) -> bool:
+        """Whether there is room for it, and it has a direction."""
+        room = (slot + 1) * centre.nbytes <= MOST_VECTOR_BYTES and centre.shape == self._vectors.shape[1:]
+        square = float(np.einsum("i,i", centre, centre)) if room else 0.0
+        return math.isfinite(square) and square > 0
+
+    def _begin(self, dimensions: int) -> None:
+        """Room for vectors of so many dimensions, and random directions, the same each time, at right angles."""
+        self._vectors = np.empty((0, dimensions), np.float32)
+        drawn = np.random.default_rng(0).normal(size=(dimensions, min(_COARSE, dimensions)))
+        self._axes = np.linalg.qr(drawn)[0].astype(np.float32)
+        self._coarse = np.empty((0, self._axes.shape[1]), np.float32)
 
     def _darken(self, doc_id: str) -> None:
         slot = self._slots.pop(doc_id, None)
@@ -163,10 +185,16 @@ class CatalogueIndex:
         return [doc_id for _, doc_id in heapq.nsmallest(k, found)]
 
 
-def _room(rows: NDArray[_Row], slot: int) -> NDArray[_Row]:
-    """The array with room for this slot; it grows by half of itself, filled with zeros."""
-    if slot < len(rows):
+def _products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    # Not `@`: its threads wait for each other where other work has the cores, which took a hundred times as long.
+    products: NDArray[np.float32] = np.einsum("ij,j->i", rows, vector)
+    return products
+
+
+def _room(rows: NDArray[_Row], size: int) -> NDArray[_Row]:
+    """The array with room for so many rows; it grows by half of itself, filled with zeros."""
+    if size <= len(rows):
         return rows
-    grown = np.zeros((max(16, slot + 1 + slot // 2), *rows.shape[1:]), rows.dtype)
+    grown = np.zeros((max(16, size, len(rows) + len(rows) // 2), *rows.shape[1:]), rows.dtype)
     grown[: len(rows)] = rows
     return grown
