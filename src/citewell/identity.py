@@ -19,7 +19,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -38,6 +38,11 @@ _FALLBACK_PREFIX = re.compile(r"(?:vector|content):")
 _FALLBACK_KEY = re.compile(r"vector:.+|content:[0-9a-f]{16}", re.DOTALL)
 _CANONICAL_INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
 _INDEX_TEXT = re.compile(r"[0-9]{1,19}(?:\.0+)?")
+# What a key has, and what people and models make of it: other case, full width, another dash or none, a sign.
+_WRITTEN_MARK = re.compile(r"[#＃﹟][cｃ][hｈ][uｕ][nｎ][kｋ](?:[-‐‑‒–—−－_ ]{0,2}[-+]?\d+)", re.IGNORECASE)
+_WRITTEN_FALLBACK = re.compile(
+    r"(?<!doc:)(?:vector:(?=\S)|content:(?=[0-9a-f]{16}(?![0-9a-z]))|CONTENT:(?=[0-9A-F]{16}))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,20 @@ def find_identity(key: str) -> Identity | None:
         return None
     doc_id = name.removeprefix("doc:") if _NEEDS_ESCAPE.match(name) else name
     return Identity(normalize_id(doc_id), int(digits), f"{name.strip()}{_MARK}{digits}")
+
+
+def find_marks(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text may name chunks: where the mark between document and index begins, and where the index ends.
+
+    Also marks that no key has but that are easily taken for it: `#Chunk-1`, `＃chunk-１`, `#chunk_1`, `#chunk-01`.
+    Whether one makes a key, `find_identity` says. In reading order, without overlap, in linear time.
+    """
+    return (match.span() for match in _WRITTEN_MARK.finditer(text))
+
+
+def find_fallbacks(text: str) -> Iterator[int]:
+    """Where a text may name chunks by vector id or content digest: where `vector:` or `content:` begins."""
+    return (match.start() for match in _WRITTEN_FALLBACK.finditer(text))
 
 
 def check_doc_id(value: object) -> str:

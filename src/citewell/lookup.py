@@ -74,7 +74,7 @@ class LookupResult(LookupOutcome):
 
     def would_show(self) -> tuple[EvidenceBlock, ...]:
         """The evidence that `to_agent` shows within the result's own budget; records nothing."""
-        return self.projected(project(self, self.budget))
+        return self.projected(project(self, self.budget, count_tokens=self.count_tokens))
 
     def projected(self, seen: Mapping[str, object]) -> tuple[EvidenceBlock, ...]:
         """The evidence that a projection of this result shows, in its order; not what the projection left out."""

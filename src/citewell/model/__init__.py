@@ -3,6 +3,7 @@
 documents   what is written: Document -> Chunk -> DocumentChange, and the reports on it
 search      what crosses KnowledgeSearchPort: SearchRequest -> SearchResponse of Hits
 evidence    what a lookup returns: Candidate -> EvidenceBlock, Trace, LookupOutcome, Budget
+guard       what the guard says of an answer: GuardReport of Citations
 stores      what a store says of itself
     texts       what a reader makes of a file
 """
@@ -36,6 +37,7 @@ from citewell.model.evidence import (
     Role,
     Trace,
 )
+from citewell.model.guard import Citation, CitationPlace, GuardReport, KnownChunk, Quote, QuoteVerdict, Verdict
 from citewell.model.search import (
     PATHS,
     Filters,
@@ -60,6 +62,8 @@ __all__ = [
     "Budget",
     "Candidate",
     "Chunk",
+    "Citation",
+    "CitationPlace",
     "Document",
     "DocumentChange",
     "DocumentInfo",
@@ -72,11 +76,13 @@ __all__ = [
     "FileStatus",
     "Filters",
     "Finding",
+    "GuardReport",
     "Heading",
     "Hint",
     "HintKind",
     "Hit",
     "IngestReport",
+    "KnownChunk",
     "Locator",
     "LookupOutcome",
     "LookupPolicy",
@@ -85,6 +91,8 @@ __all__ = [
     "Path",
     "PathReport",
     "PathStatus",
+    "Quote",
+    "QuoteVerdict",
     "Reason",
     "Refined",
     "Reuse",
@@ -104,5 +112,6 @@ __all__ = [
     "Text",
     "TextFormat",
     "Trace",
+    "Verdict",
     "VerifyReport",
 ]

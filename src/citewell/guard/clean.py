@@ -1,0 +1,168 @@
+"""An answer without some of its citations: the ids go, with their labels and with what would be left empty around them.
+
+    The disk is slow [docA#chunk-9].            The disk is slow.
+    slow [docA#chunk-1, docB#chunk-9]           slow [docA#chunk-1]
+    [the runbook](docB#chunk-9) says            the runbook says
+    slow[^2] ... [^2]: docB#chunk-9             slow ...
+
+Nothing else changes: no other white space, no other brackets. A sentence that has its id as a word stays without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from citewell.guard.borders import after_labels
+from citewell.guard.brackets import SQUARE_OPEN
+from citewell.guard.occurrences import Span
+from citewell.guard.page import Page, Places
+from citewell.guard.structure import Definition, Link
+from citewell.guard.written import Written
+
+_WRAPS = dict(zip("[【［〔〖(（<{「『“‘«*_~`\"'", "]】］〕〗)）>}」』”’»*_~`\"'", strict=True))
+_CLOSERS = frozenset(_WRAPS.values())
+_SEPARATORS = frozenset(",;、，；|&")
+_ENDS = frozenset(".,;:!?。，、；：！？…")
+_MOST_TIDIED = 32  # signs around one gap
+_EDGES = re.compile(r"[\n,;、，；.。!?！？]")
+_BULLET = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)]|\[\^?[^\[\]\n]{1,40}\]:?)?[ \t]*")
+
+
+def without(page: Page, bad: Sequence[Written], good: Sequence[Written]) -> str:
+    """The answer without the bad citations, which are in reading order, as are the good ones that stay."""
+    spans = sorted(_Removal(page, bad, good).spans())
+    raw, pieces, done = page.view.raw, [], 0
+    for start, end in spans:
+        begins, ends = page.view.span(start, end)
+        if begins >= done:
+            pieces.append(raw[done:begins])
+            done = ends
+        else:
+            done = max(done, ends)
+    return _joined([*pieces, raw[done:]])
+
+
+class _Removal:
+    """Decides what goes, in places of the view."""
+
+    def __init__(self, page: Page, bad: Sequence[Written], good: Sequence[Written]) -> None:
+        self._page, self._text, self._bad, self._good = page, page.view.text, bad, good
+        self._places = Places(page)
+        self._links = {link.target: link for link in page.structure.links}
+        self._ends = sorted(written.end for written in [*bad, *good])
+
+    def spans(self) -> Iterator[Span]:
+        gone = set(self._empty_definitions())
+        previous = 0
+        for written in self._bad:
+            target = self._places.target(written.start, written.end)
+            if target in self._links:
+                yield from self._link(self._links[target])
+            elif self._places.definition(written.start, written.end) not in gone:
+                yield self._with_label(written, previous), written.end
+            previous = written.end
+        for definition in gone:
+            yield from self._definition(definition)
+
+    def _with_label(self, written: Written, floor: int) -> int:
+        """Where the id begins together with the words that introduce it, if nothing but them would be left."""
+        text, start = self._text, written.start
+        lowest = max(floor, start - 60)
+        edge = max([lowest, *(match.end() for match in _EDGES.finditer(text, lowest, start))])
+        edge = max([edge, *(text.rfind(char, edge, start) + 1 for char in SQUARE_OPEN + "(（")])
+        edge += len(_BULLET.match(text, edge, start)[0])  # type: ignore[index]  # it matches the empty text too
+        follows = text[written.end : written.end + 8].lstrip(" \t*_`~")
+        is_last = not follows or follows[0] == "\n" or follows[0] in _CLOSERS or follows[0] in _ENDS
+        return edge if is_last and edge < start and after_labels(text, edge, start) == start else start
+
+    def _link(self, link: Link) -> Iterator[Span]:
+        """Everything of a link but its text; if that is a citation that stays, its brackets stay too."""
+        start, end = link.text.inner
+        if any(written.start == start and written.end == end for written in self._good):
+            yield link.text.end, link.end
+            return
+        yield link.start, link.text.start + 1
+        yield link.text.end - 1, link.end
+
+    def _empty_definitions(self) -> Iterator[Definition]:
+        """Definitions of which, without the bad citations, no word is left."""
+        inside: dict[Definition, list[Written]] = defaultdict(list)
+        for written in self._bad:
+            definition = self._places.definition(written.start, written.end)
+            if definition is not None:
+                inside[definition].append(written)
+        return (definition for definition, cited in inside.items() if not self._words_beside(definition, cited))
+
+    def _words_beside(self, definition: Definition, cited: Sequence[Written]) -> bool:
+        """Whether a definition says anything but these citations and words that introduce them."""
+        place = definition.body
+        for written in cited:
+            if any(map(str.isalnum, self._text[after_labels(self._text, place, written.start) : written.start])):
+                return True
+            place = written.end
+        return any(map(str.isalnum, self._text[place : definition.end]))
+
+    def _definition(self, definition: Definition) -> Iterator[Span]:
+        """Its lines, and every reference to it."""
+        yield definition.start, min(definition.end + 1, len(self._text))
+        for text, use in self._page.structure.uses.get(definition.label, ()):
+            yield use.start, use.end
+            if text is not None:
+                yield text.start, text.start + 1
+                yield text.end - 1, text.end
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    """The pieces, and between them no white space, separators, brackets or lines that were there for what is gone."""
+    done = [pieces[0]]
+    for piece in pieces[1:]:
+        while len(done) > 1 and not done[-1]:
+            done.pop()
+        left, right = _junction(done.pop(), piece)
+        done += (left, right)
+    return "".join(done)
+
+
+def _junction(left: str, right: str) -> tuple[str, str]:
+    """The end of one piece and the beginning of the next, tidied."""
+    before, after = left.rstrip(" \t"), right.lstrip(" \t")
+    parted = before != left or after != right
+    for _ in range(_MOST_TIDIED):
+        last, first = before[-1:], after[:1]
+        if last and first and _WRAPS.get(last) == first:
+            before, after = before[:-1], after[1:]
+        elif (
+            first in _SEPARATORS
+            and (not last or last in _WRAPS or last in _SEPARATORS or last == "\n")
+            and first != "|"
+        ):
+            after = after[1:].lstrip(" \t")
+        elif (
+            last in _SEPARATORS
+            and last != "|"
+            and (first in _CLOSERS or first in _ENDS or first in ("", "\n"))
+            and last
+        ):
+            before = before[:-1]
+        else:
+            break
+        left, right = before, after
+        before, after = before.rstrip(" \t"), after.lstrip(" \t")
+    return _spaced(left, before, after, parted=parted)
+
+
+def _spaced(left: str, before: str, after: str, *, parted: bool) -> tuple[str, str]:
+    """With a space where there was one or two words would meet, and without a line of which only its bullet is left."""
+    line = before[before.rfind("\n") + 1 :]
+    if after[:1] in ("", "\n") and _BULLET.fullmatch(line):
+        return before[: len(before) - len(line)], after[1:]
+    if not line:
+        return left, after
+    if after[:1] in ("", "\n") or after[:1] in _ENDS or after[:1] in ")]】］〕〗）」』”’»":
+        return before, after
+    if before[-1] in "([【［〔〖（「『“‘«":
+        return before, after
+    meet = all(char.isalnum() and char < "\u2e80" for char in before[-1] + after[0])
+    return before + " " if parted or meet else before, after

@@ -1,0 +1,120 @@
+"""A text as it is read: escapes, references and what can't be seen resolved, each character knowing where it stood.
+
+It knows characters alone, nothing of ids or Markdown. A key goes through the same treatment before it is looked for,
+so that a key that itself holds an escape is found where it is written out.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import regex
+
+_PASSES = 2  # a reference may stand behind an escape, or the other way round; deeper nesting is no copying fault
+_SPECIAL = regex.compile(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+    r"|\p{Default_Ignorable_Code_Point}+",
+)
+_UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+_COMPOSABLE = r"\P{M}\p{M}+|[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]+"
+_NO_LITERAL = "\x1a"  # a character that Markdown gives no meaning
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A text as it is read.
+
+    Attributes:
+        text: NFC, without escapes, references and invisible characters.
+        structure: as long as `text`; what was escaped there is neutral, so that it makes no Markdown.
+        raw: the text as written.
+        starts, ends: for each character of `text`, where what it stands for begins and ends in `raw`.
+    """
+
+    text: str
+    structure: str
+    raw: str
+    starts: range | list[int]
+    ends: range | list[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where `text[start:end]`, not empty, stands in `raw`."""
+        return self.starts[start], self.ends[end - 1]
+
+    def written(self, start: int, end: int) -> str:
+        """`text[start:end]` as written."""
+        begins, ends = self.span(start, end)
+        return self.raw[begins:ends]
+
+
+def view_of(raw: str) -> View:
+    """The text as it is read; in linear time."""
+    view = View(raw, raw, raw, range(len(raw)), range(1, len(raw) + 1))
+    for _ in range(_PASSES):
+        view = _replaced(view, _SPECIAL, lambda match: _seen(match[0], match["escaped"]), literal=True)
+        if not unicodedata.is_normalized("NFC", view.text):
+            view = _replaced(view, _composing(view.text), lambda match: unicodedata.normalize("NFC", match[0]))
+    return view
+
+
+def squash(key: str) -> str:
+    """A key as a view has it."""
+    text = key
+    for _ in range(_PASSES):
+        text = _SPECIAL.sub(lambda match: _seen(match[0], match["escaped"]), text)
+        text = unicodedata.normalize("NFC", text)
+    return text
+
+
+def _seen(special: str, escaped: str | None) -> str:
+    if escaped is not None:
+        return escaped
+    return _UNSEEN.sub("", html.unescape(special)) if special[0] == "&" else ""
+
+
+def _composing(text: str) -> regex.Pattern[str]:
+    """What normalisation may change: marks with what they stand on, syllables, and characters with another form."""
+    singles = "".join(sorted(char for char in set(text) if unicodedata.normalize("NFC", char) != char))
+    return regex.compile(f"{_COMPOSABLE}|[{regex.escape(singles)}]" if singles else _COMPOSABLE)
+
+
+def _replaced(
+    view: View, pattern: regex.Pattern[str], new: Callable[[regex.Match[str]], str], *, literal: bool = False
+) -> View:
+    """The view with each match of the pattern replaced; unchanged if there is none."""
+    pieces: list[str] = []
+    structure: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    done = 0
+    for match in pattern.finditer(view.text):
+        start, end = match.span()
+        text = new(match)
+        pieces += (view.text[done:start], text)
+        structure += (view.structure[done:start], _NO_LITERAL * len(text) if literal else text)
+        starts += view.starts[done:start]
+        ends += view.ends[done:start]
+        starts += [view.starts[start]] * len(text)
+        ends += [view.ends[end - 1]] * len(text)
+        done = end
+    if not done:
+        return view
+    pieces.append(view.text[done:])
+    structure.append(view.structure[done:])
+    starts += view.starts[done:]
+    ends += view.ends[done:]
+    return View("".join(pieces), "".join(structure), view.raw, starts, ends)
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line begins and ends, its line feed left out."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        start = end + 1

@@ -1,0 +1,50 @@
+"""A citation as it is written, before anything is decided: where it stands, and every key that it may mean.
+
+It knows neither what exists nor what was shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citewell.identity import find_identity
+from citewell.model import CitationPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read it: where the id begins then, how it is written then, and the key that it is then."""
+
+    start: int
+    raw: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A citation as it is written.
+
+    Attributes:
+        start, end: of the id, in the view.
+        raw: the id as written.
+        place: where it stands.
+        shown: the shown keys that it is letter by letter; more than one only if they look alike.
+        readings: keys that it may be beside these, the longest first.
+        document: the shown chunks of the document that it names, if it names a document and no chunk.
+        guess: the key that a document id and a number, put together, would make.
+    """
+
+    start: int
+    end: int
+    raw: str
+    place: CitationPlace = "text"
+    shown: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    document: tuple[str, ...] = ()
+    guess: str = ""
+
+
+def reading(start: int, raw: str, text: str) -> Reading | None:
+    """The key that a text is as it is read, else as it is written; None if it is none."""
+    identity = find_identity(text) or find_identity(raw)
+    return None if identity is None else Reading(start, raw, identity.evidence_key)
