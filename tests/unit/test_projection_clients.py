@@ -147,9 +147,11 @@ def test_a_repeat_is_said_to_be_one(form: Callable[[Any], object]) -> None:
     assert isinstance(evidence, list)
     repeat = {**evidence[0], "content": "", "truncated": True, "already_shown": True}
     shown = json.dumps(form({**projection, "evidence": [repeat]}))
-    assert "lexical (rank 1); shown before in this session" in shown
+    assert "md#chunk-2] already shown above in this session" in shown
+    assert "lexical (rank 1)" not in shown
     assert "cut short" not in shown
     assert "search_result" not in shown
+    assert "<<" not in shown, "nothing of a document is there to be fenced"
 
 
 @pytest.mark.requirement("PROJ-2")

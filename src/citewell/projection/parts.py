@@ -46,6 +46,7 @@ class Item:
         content: what it says, as a model may be given it (`foreign`).
         truncated: whether the content is only a beginning.
         continues: the id, as it is printed, of the passage above that this one goes on from; empty if there is none.
+        repeat: whether it only stands for what was shown before; then its own line is all that is printed of it.
     """
 
     key: str
@@ -57,6 +58,7 @@ class Item:
     content: str
     truncated: bool
     continues: str = ""
+    repeat: bool = False
 
     @property
     def heading(self) -> str:
@@ -115,9 +117,14 @@ class Parts:
         return f"left out: {self.omitted_count}{which}" if self.omitted_count else ""
 
     @property
+    def has_fences(self) -> bool:
+        """Whether anything from a document is printed but ids."""
+        return bool(self.hints) or not all(item.repeat for item in self.items)
+
+    @property
     def printed(self) -> list[str]:
         """Every text that any form prints; a mark is taken from them."""
-        items = [[item.own_line(), *item.labels, item.content] for item in self.items]
+        items = [[each.own_line(), *([] if each.repeat else [*each.labels, each.content])] for each in self.items]
         return [*self.head, *(text for item in items for text in item), *self.hints, self.left_out()]
 
 
@@ -159,20 +166,18 @@ def item_of(given: object) -> Item:
         content=foreign(item["content"]),
         truncated=bool(item["truncated"]),
         continues=printable_id(check_text("continues", item.get("continues", ""))) if item.get("continues") else "",
+        repeat=bool(item.get("already_shown")),
     )
 
 
 def _facts(item: Mapping[str, Any]) -> list[str]:
+    role = [_line(item["role"])] if "role" in item else []
+    if item.get("already_shown"):
+        return [*role, "already shown above in this session"]
     facts = [] if item["similarity"] is None else [f"similarity {item['similarity']}"]
     if item["why"]:
         facts.append("found by " + ", ".join(f"{_line(why['path'])} (rank {why['rank']})" for why in item["why"]))
-    if "role" in item:
-        facts.append(_line(item["role"]))
-    if item.get("already_shown"):
-        facts.append("shown before in this session")
-    elif item["truncated"]:
-        facts.append("cut short")
-    return facts
+    return [*facts, *role, *(["cut short"] if item["truncated"] else [])]
 
 
 def _hint(given: object) -> str:

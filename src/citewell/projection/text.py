@@ -38,7 +38,7 @@ def to_text(projection: Mapping[str, Any]) -> str:
 
 def head(parts: Parts, mark: str) -> list[str]:
     """The tool's own words on the whole, a line each."""
-    return [*parts.head, *([explained(mark)] if parts.items or parts.hints else [])]
+    return [*parts.head, *([explained(mark)] if parts.has_fences else [])]
 
 
 def tail(parts: Parts, mark: str) -> list[list[str]]:
@@ -48,5 +48,7 @@ def tail(parts: Parts, mark: str) -> list[list[str]]:
 
 
 def passage(item: Item, mark: str) -> list[str]:
-    """The lines of one passage: the tool's own, then its document's between the fences."""
+    """The lines of one passage: the tool's own, then its document's between the fences; of a repeat the first alone."""
+    if item.repeat:
+        return [item.own_line()]
     return [item.own_line(), *fenced([*item.labels, "", item.content], mark)]

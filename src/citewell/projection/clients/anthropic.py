@@ -52,7 +52,9 @@ def cited_ids(content: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _own(parts: Parts, mark: str) -> list[str]:
-    passages = [item.own_line() if item.content.strip() else f"{item.own_line()}; no text" for item in parts.items]
+    passages = [
+        f"{item.own_line()}{'' if item.content.strip() or item.repeat else '; no text'}" for item in parts.items
+    ]
     rest = [line for lines in tail(parts, mark) for line in lines]
     fences = [explained(mark)] if parts.hints else []
     return [*parts.head, *([_OWN_WORDS] if passages else []), *passages, *fences, *rest]

@@ -32,7 +32,9 @@ def to_markdown(projection: Mapping[str, Any]) -> str:
     mark = fence_mark(parts.printed)
     paragraphs = ["\n".join(f"- {line}" for line in _head(parts, mark))]
     for item in parts.items:
-        paragraphs += [f"### {item.own_line(_bracketed)}", _block(fenced([*item.labels, "", item.content], mark))]
+        paragraphs.append(f"### {item.own_line(_bracketed)}")
+        if not item.repeat:
+            paragraphs.append(_block(fenced([*item.labels, "", item.content], mark)))
     if parts.hints:
         paragraphs += [HINTS, _block(fenced(parts.hints, mark))]
     return "\n\n".join([*paragraphs, *([parts.left_out(_bracketed)] if parts.omitted_count else [])]) + "\n"
@@ -45,7 +47,7 @@ def _head(parts: Parts, mark: str) -> list[str]:
         *(f"degraded: {_span(cause)}" for cause in parts.degraded),
         f"query: {_span(parts.query)}",
         f"notice: {parts.notice}",
-        *([fences] if parts.items or parts.hints else []),
+        *([fences] if parts.has_fences else []),
     ]
 
 
