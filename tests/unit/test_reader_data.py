@@ -283,3 +283,33 @@ def test_a_coding_cookie_names_the_encoding() -> None:
 def test_odd_sources_take_linear_time(name: str, piece: str) -> None:
     read_code(f"{piece * 40}{{\n".encode() * 2_000, name)
     read_code(piece.encode() * 50_000, name)
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ({"text/html": "<p>Shown <b>so</b>"}, "Shown so"),
+        ({"text/html": "<p>Shown", "text/plain": "<IPython.core.display.HTML object>"}, "Shown"),
+        ({"text/html": "<p>page", "text/plain": "plain"}, "```\nplain\n```"),
+        ({"text/latex": "$x$", "text/plain": "<IPython.core.display.Latex object>"}, "```\n$x$\n```"),
+        ({"application/json": {"a": [1, {"b": "c"}]}}, "```\na[0]: 1\n\na[1].b: c\n```"),
+        ({"text/markdown": "*so*"}, "*so*"),
+        ({"text/markdown": "```\nopen"}, "```\nopen\n```"),
+        ({"text/markdown": "so " * 2_000}, f"```\n{'so ' * 2_000}"[:4_004] + "\n… (1999 more characters)\n```"),
+        ({"image/png": "AAAA", "text/plain": "<Figure size 640x480 with 1 Axes>"}, ""),
+    ],
+)
+def test_an_output_is_shown_in_the_form_that_says_something(data: dict[str, object], text: str) -> None:
+    output = {"output_type": "display_data", "data": data}
+    cell = {"cell_type": "code", "source": "x", "outputs": [output]}
+    assert read_notebook(_notebook(cell), "a.ipynb").text == f"```\nx\n```\n\n{text}".rstrip("\n")
+
+
+@pytest.mark.requirement("INGEST-1", "INGEST-4")
+@pytest.mark.parametrize(
+    ("fence", "end"), [("```py", "\n```"), ("~~~~", "\n~~~~"), ("```\na\n```", ""), ("````\n```", "\n````")]
+)
+def test_a_fence_that_a_cell_leaves_open_does_not_take_the_next_cells_in(fence: str, end: str) -> None:
+    cells = ({"cell_type": "markdown", "source": fence}, {"cell_type": "markdown", "source": "# Next"})
+    assert read_notebook(_notebook(*cells), "a.ipynb").text == f"{fence}{end}\n\n# Next"

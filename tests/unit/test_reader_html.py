@@ -235,3 +235,9 @@ def test_a_page_of_endless_tables_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_large_page_takes_linear_time() -> None:
     text = text_of("<ul>" + "<li>x <b>y</b>" * 50_000)
     assert text.count("\n") == 49_999
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_heading_is_one_line_whatever_elements_it_is_made_of() -> None:
+    page = "<h2><div>Grow</div><div><span>the pool</span></div></h2><p>Text"
+    assert read_html(page.encode(), "a.html").text == "## Grow the pool\n\nText"

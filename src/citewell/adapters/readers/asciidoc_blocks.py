@@ -22,8 +22,10 @@ _BULLET = re.compile(r"\s*(\*{1,6}|-|•)\s+(?=\S)(?:\[[ x*]\]\s+)?")
 _NUMBER = re.compile(r"\s*(\.{1,5}|\d{1,4}\.|<(?:\d{1,3}|\.)>)\s+(?=\S)")
 _TERM = re.compile(r"\s*(\S.*?)(:{2,4}|;;)(?:\s+(\S.*))?$")
 _ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): +(.*)$")
+_CONDITION = re.compile(r"(?:ifdef|ifndef)::\S*?\[(.+)\]$")
 _SILENT = re.compile(r"(?:include|ifdef|ifndef|ifeval|endif|toc|video|audio)::?\S*\[.*\]$|'''|<<<|\[\[[^\]]*\]\]$")
 _IMAGE = re.compile(r"image::(\S+?)\[(.*)\]$")
+_FORMATS = {",": "csv", ":": "dsv"}
 _ADMONITIONS = frozenset({"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"})
 _NO_PROSE = re.compile(r" *(?:[-|`]|\d+\. )")
 _VERBATIM = frozenset("-.+`")
@@ -38,6 +40,7 @@ class _Above:
 
     style: str = ""
     second: str = ""
+    third: str = ""
     options: str = ""
     named: dict[str, str] = field(default_factory=dict)
     title: str = ""
@@ -81,7 +84,7 @@ class Converter:
             pass
         elif match := _ATTRIBUTE.match(line):
             self._set(match.group(1), match.group(2) or "")
-        elif _SILENT.match(line):
+        elif _SILENT.match(line) and not _CONDITION.match(line):
             pass
         elif match := _LIST_OF_ATTRIBUTES.match(line):
             _note(above, match.group(1))
@@ -104,11 +107,17 @@ class Converter:
         if (match := _SECTION.match(line.text)) and not depth:
             heading = blocks.heading(len(match.group(1)), self._inline(match.group(2)))
             return index + 1, iter([[Line(line.number, heading.text)]])
+        if match := _CONDITION.match(line.text):
+            return index + 1, iter([self._text(line.number, match.group(1))])
         if _TABLE.match(line.text):
             end = _closing(lines, index)
+            above.named.setdefault("format", _FORMATS.get(line.text[0], ""))
+            above.named.setdefault("separator", line.text[0])
             return end + 1, self._table(lines[index + 1 : end], line.number, above)
         if _DELIMITER.match(line.text):
             end = _closing(lines, index)
+            if line.text.startswith("/") and end == len(lines):  # a comment that never ends would swallow the rest
+                return index + 1, iter(())
             return end + 1, self._delimited(line, lines[index + 1 : end], above, depth)
         if match := _IMAGE.match(line.text):
             alt = inline(f"image:x[{match.group(2)}]", self.attributes)
@@ -129,7 +138,10 @@ class Converter:
 
     def _delimited(self, line: Line, content: Sequence[Line], above: _Above, depth: int) -> Blocks:
         sign = line.text[0]
-        if sign == "/" or (sign == "+" and above.style not in {"stem", "latexmath", "asciimath"}):
+        if sign == "/":
+            return
+        if sign == "+" and above.style not in {"stem", "latexmath", "asciimath"}:
+            yield [each for each in content if not each.is_blank]  # HTML, which is text to Markdown
             return
         yield from self._titled(line, above)
         if (sign in _VERBATIM and line.text != "--") or above.style in {"source", "listing", "literal"}:
@@ -142,6 +154,8 @@ class Converter:
         inner = list(self.blocks(content, depth + 1))
         self._indent = outer
         yield from _led(inner, above.style) if above.style in _ADMONITIONS else inner
+        if above.style in {"quote", "verse"} and (said_by := _attribution(above)) and content:
+            yield [Line(content[-1].number, f"— {self._inline(said_by)}")]
 
     def _fenced(self, content: Sequence[Line], above: _Above, delimiter: str) -> Blocks:
         while content and content[-1].is_blank:
@@ -227,6 +241,12 @@ def _led(inner: Sequence[list[Line]], style: str) -> Blocks:
         yield from inner
 
 
+def _attribution(above: _Above) -> str:
+    """Who said it, and where: `[quote, Ada Lovelace, Notes]`."""
+    named = (above.named.get("attribution", above.second), above.named.get("citetitle", above.third))
+    return ", ".join(filter(None, named))
+
+
 def _note(above: _Above, written: str) -> None:
     """Take the attributes in brackets: `[source%linenums,bash,subs="+quotes"]`."""
     positional: list[str] = []
@@ -239,6 +259,7 @@ def _note(above: _Above, written: str) -> None:
     style, _, options = (positional[0] if positional else "").partition("%")
     above.style = re.sub(r"[#.].*", "", style) or above.style
     above.second = positional[1] if len(positional) > 1 else above.second
+    above.third = positional[2] if len(positional) > 2 else above.third
     above.options = f"{above.options} {options} {above.named.get('options', '')} {above.named.get('opts', '')}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from citewell.adapters.readers.tables import Allowance, Spans
 
-_CELL = re.compile(r"(?:^|(?<=\s))((?:\d+(?:\.\d+)?|\.\d+)?[+*])?([<^>.]{0,4}[adehlmsv]?)(?<!\\)\|")
+_CELL = r"(?:^|(?<=\s))((?:\d+(?:\.\d+)?|\.\d+)?[+*])?([<^>.]{0,4}[adehlmsv]?)(?<!\\)"
 _COLUMNS = re.compile(r"(\d+)\*")
 _MOST_COLUMNS = 200
 
@@ -20,27 +20,41 @@ def table_rows(lines: Sequence[str], attributes: Mapping[str, str], options: str
     separated = attributes.get("format", "")
     if separated in {"csv", "tsv", "dsv"}:
         sign = {"csv": ",", "tsv": "\t", "dsv": ":"}[separated]
-        rows = [row for row in csv.reader(lines, delimiter=sign) if row]
+        written = attributes.get("separator", "|")
+        sign = written if len(written) == 1 and written != "|" else sign
+        rows = [row for row in _csv(lines, sign) if row]
         return rows, int("header" in options)
-    cells = _cells(lines)
+    separator = (attributes.get("separator") or "|")[:1]
+    cells = _cells(lines, separator)
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     columns = _column_count(attributes.get("cols", "")) or _on_first_line(cells)
-    header = "header" in options or (_has_gap(lines, first) and "noheader" not in options)
+    header = "header" in options or (_has_gap(lines, first, separator) and "noheader" not in options)
     return _laid_out(cells, max(columns, 1)), int(header)
 
 
-def _cells(lines: Sequence[str]) -> list[tuple[int, int, int, list[str]]]:
+def _csv(lines: Sequence[str], sign: str) -> list[list[str]]:
+    """Cells of delimited lines; a fault leaves them as they are."""
+    try:
+        return list(csv.reader(lines, delimiter=sign, strict=False))
+    except csv.Error:
+        return [[line] for line in lines]
+
+
+def _cells(lines: Sequence[str], separator: str) -> list[tuple[int, int, int, list[str]]]:
     """(line, columns, rows, lines of text) of each cell in order; a cell goes on until the next bar."""
+    pattern = re.compile(_CELL + re.escape(separator))
     cells: list[tuple[int, int, int, list[str]]] = []
     for number, line in enumerate(lines):
-        matches = list(_CELL.finditer(line))
+        matches = list(pattern.finditer(line))
         lead = line[: matches[0].start()] if matches else line
         if cells and (lead.strip() or not matches):
             cells[-1][3].append(lead.strip())
+        elif lead.strip():
+            cells.append((number, 1, 1, [lead.strip()]))
         ends = [*(each.start() for each in matches[1:]), len(line)] if matches else []
         for match, end in zip(matches, ends, strict=True):
             columns, rows, copies = _spans(match.group(1) or "")
-            text = line[match.end() : end].strip().replace("\\|", "|")
+            text = line[match.end() : end].strip().replace(f"\\{separator}", separator)
             cells += [(number, columns, rows, [text]) for _ in range(copies)]
     return cells
 
@@ -66,9 +80,9 @@ def _on_first_line(cells: Sequence[tuple[int, int, int, list[str]]]) -> int:
     return sum(columns for line, columns, _, _ in cells if cells and line == cells[0][0])
 
 
-def _has_gap(lines: Sequence[str], first: int) -> bool:
+def _has_gap(lines: Sequence[str], first: int, separator: str) -> bool:
     """A blank line below the first row alone makes that row the header."""
-    return first + 2 < len(lines) and not lines[first + 1].strip() and lines[first].lstrip().startswith("|")
+    return first + 2 < len(lines) and not lines[first + 1].strip() and lines[first].lstrip().startswith(separator)
 
 
 def _laid_out(cells: Sequence[tuple[int, int, int, list[str]]], columns: int) -> Rows:

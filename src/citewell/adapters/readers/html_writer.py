@@ -19,6 +19,7 @@ from citewell.errors import IngestError
 End = Callable[[], None]
 
 _DEEPEST = 1_000
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _ANCHORS = frozenset({"¶", "#", "§", "🔗", "Permalink", "\uf0c1", ""})
 _BACK = frozenset({"↑", "↩", "↩︎", "⤴"})
 _NO_CARET = frozenset({"st", "nd", "rd", "th", "TM", "®", "SM", "er", "e", "o", "a", "ª", "º"})
@@ -64,7 +65,7 @@ class Writer:
             "img": self._image,
             "annotation": self._annotation,
             **dict.fromkeys(("code", "kbd", "samp", "tt"), self._code),
-            **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), self._heading),
+            **dict.fromkeys(_HEADINGS, self._heading),
             **dict.fromkeys(("div", "figure", "span"), self._hint),
         }
 
@@ -78,6 +79,9 @@ class Writer:
         if tag in _OF_THE_PAGE:
             self.page.note(tag, attributes)
         is_block = tag in html_rules.BLOCKS and self._caught is None
+        if is_block and self._in_heading and tag not in _HEADINGS:  # a heading stays one line, whatever it is made of
+            is_block = False
+            self.canvas.write(" ")
         if is_block:
             self.canvas.flush()
         begin = self._starts.get(tag)
@@ -174,7 +178,8 @@ class Writer:
 
         def end() -> None:
             self._languages.pop()
-            self.canvas.flush()
+            if not self._in_heading:
+                self.canvas.flush()
 
         return end
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 
 from citewell.adapters.readers import blocks
 from citewell.adapters.readers.ansi import shown
 from citewell.adapters.readers.blocks import Block, joined
 from citewell.adapters.readers.decode import clean, decode
 from citewell.adapters.readers.json import parse, value_text
-from citewell.adapters.readers.paths import Members
+from citewell.adapters.readers.paths import Members, path_lines
 from citewell.errors import IngestError
 from citewell.model import Locator, Text
 
@@ -21,6 +22,8 @@ _LONGEST_OUTPUT = 4_000
 _DATA_URI = re.compile(r"!\[([^\]]{0,300})\]\((?:data:|attachment:)[^)\s]*\)")
 _NO_TEXT = re.compile(r"\s*<(?:Figure|matplotlib|AxesSubplot|Axes|IPython|PIL|folium|plotly|altair|bokeh)[^>]*>\s*")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
+_MARKS = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
+_TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
 def read_notebook(data: bytes, name: str) -> Text:
@@ -85,7 +88,7 @@ def _cell(cell: Mapping[str, object], language: str) -> Iterator[Block]:
         level = str(cell.get("level", "1"))
         yield blocks.heading(int(level) if level.isdigit() and len(level) < 3 else 1, source)
     elif source.strip():
-        yield Block(_DATA_URI.sub(r"\1", source)) if kind == "markdown" else blocks.fence(source)
+        yield Block(_closed(_DATA_URI.sub(r"\1", source))) if kind == "markdown" else blocks.fence(source)
 
 
 def _text(value: object) -> str:
@@ -97,17 +100,54 @@ def _text(value: object) -> str:
 
 def _output(output: Mapping[str, object]) -> Iterator[Block]:
     if output.get("output_type") in ("error", "pyerr"):
-        text = f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"
+        yield from _printed(f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}")
+        return
+    data = _mapping(output.get("data")) or output
+    printed = _text(data.get("text/plain", data.get("text")))
+    markdown, page = _text(data.get("text/markdown")), _text(data.get("text/html", data.get("html")))
+    if markdown.strip() and len(markdown) <= _LONGEST_OUTPUT:
+        yield Block(_closed(_DATA_URI.sub(r"\1", markdown.strip("\n"))))
+    elif markdown.strip():
+        yield from _printed(markdown)
+    elif printed.strip() and not _NO_TEXT.fullmatch(printed):
+        yield from _printed(printed)
+    elif page.strip():
+        yield from _of_page(page)
     else:
-        data = _mapping(output.get("data")) or output
-        markdown = _text(data.get("text/markdown"))
-        if markdown.strip() and len(markdown) <= _LONGEST_OUTPUT:
-            yield Block(_DATA_URI.sub(r"\1", markdown.strip("\n")))
-            return
-        text = _text(data.get("text/plain", data.get("text")))
+        yield from _printed(_text(data.get("text/latex", data.get("latex"))) or _values(data.get("application/json")))
+
+
+def _printed(text: str) -> Iterator[Block]:
     text = shown(text).strip("\n").rstrip()
     if text.strip() and not _NO_TEXT.fullmatch(text):
         yield blocks.fence(_cut(text))
+
+
+def _of_page(markup: str) -> Iterator[Block]:
+    """What a cell shows as HTML alone; without the extra for pages its bare text."""
+    try:
+        from citewell.adapters.readers.html import convert  # noqa: PLC0415 - only such outputs need the extra
+    except ImportError:
+        yield from _printed(unescape(_TAG.sub(" ", markup)))
+        return
+    text = joined(convert(clean(markup)).blocks)
+    yield from [Block(text)] if len(text) <= _LONGEST_OUTPUT else _printed(text)
+
+
+def _values(value: object) -> str:
+    return "\n".join(path_lines(value)).strip() if value is not None else ""
+
+
+def _closed(text: str) -> str:
+    """Markdown whose last fence is closed: it would go on in the next cell."""
+    mark = ""
+    for match in _MARKS.finditer(text):
+        written = match.group(1)
+        if not mark:
+            mark = written
+        elif written[0] == mark[0] and len(written) >= len(mark) and not match.group(2).strip():
+            mark = ""
+    return f"{text}\n{mark}" if mark else text
 
 
 def _cut(text: str) -> str:

@@ -10,6 +10,7 @@ from citewell.adapters.readers import rst_directives as known
 from citewell.adapters.readers import rst_tables as tables
 from citewell.adapters.readers.lines import Line, dedented, indented
 from citewell.adapters.readers.rst_directives import Directive, directive, plain_name
+from citewell.adapters.readers.rst_grid import grid_rows
 from citewell.adapters.readers.rst_inline import inline
 from citewell.adapters.readers.tables import markdown_table, one_header
 
@@ -103,7 +104,7 @@ class Converter:
             yield from self._code(line, found, name)
         elif name.endswith("table"):
             yield from self._directive_table(line, found, name, depth)
-        elif name in {"image", "figure"}:
+        elif name in known.PICTURES:
             if alt := found.options.get("alt", ""):
                 yield [Line(line.number, blocks.literal(self._inline(alt)))]
             yield from self.blocks(found.content, depth + 1)
@@ -136,9 +137,9 @@ class Converter:
         language = language or {"math": "math", "doctest": "python"}.get(
             name, self._language if name.startswith("code") else ""
         )
-        content = found.content
-        if not content and found.argument and name not in {"code-block", "code", "sourcecode"}:
-            content = [Line(line.number, found.argument)]
+        content = list(found.content)
+        if found.argument and name not in {"code-block", "code", "sourcecode", "prompt"}:
+            content.insert(0, Line(line.number, found.argument))
         yield from _fenced(content, language)
 
     def _directive_table(self, line: Line, found: Directive, name: str, depth: int) -> Blocks:
@@ -171,7 +172,10 @@ class Converter:
         first = lines[index].text
         if tables.is_grid(first):
             end = _behind(lines, index, lambda line: line.text[:1] in {"+", "|"})
-            rows, header = tables.grid_rows([line.text for line in lines[index:end]])
+            grid = grid_rows([line.text for line in lines[index:end]])
+            if grid is None:
+                return end, _fenced(lines[index:end], "")
+            rows, header = grid
         elif tables.is_simple(first):
             end = _behind_simple_table(lines, index)
             rows, header = tables.simple_rows([line.text for line in lines[index:end]])

@@ -18,6 +18,7 @@ CODE = words(
     jupyter-execute graphviz digraph mermaid uml plantuml math productionlist highlight-block command-output
     """
 )
+PICTURES = frozenset({"image", "figure"})
 DROPPED = words(
     """
     toctree contents index meta highlight default-role role raw include sectnum section-numbering target-notes
@@ -73,16 +74,30 @@ def directive(line: Line, body: Sequence[Line]) -> Directive | None:
     match = _NAME.match(line.text)
     if match is None:
         return None
-    argument = [match.group(2) or ""]
+    name, argument = match.group(1), [match.group(2) or ""]
     lines = dedented(body) if body and not body[0].is_blank else list(body)
-    options: dict[str, str] = {}
     head = next((index for index, each in enumerate(lines) if each.is_blank), len(lines))
-    for each in lines[:head]:
-        if option := _OPTION.match(each.text):
-            options[option.group(1)] = option.group(2).strip()
-        elif not options:
-            argument.append(each.text)
-    return Directive(match.group(1), "\n".join(filter(None, argument)), options, dedented(lines[head:]))
+    if argument[0] and plain_name(name) not in CODE | PICTURES | WRAPPERS:  # it may go on below
+        begins = next((index for index, each in enumerate(lines[:head]) if _OPTION.match(each.text)), head)
+        argument += [each.text for each in lines[:begins]]
+        lines, head = lines[begins:], head - begins
+    options, taken = _options(lines[:head])
+    return Directive(name, "\n".join(filter(None, argument)), options, dedented(lines[taken:]))
+
+
+def _options(lines: Sequence[Line]) -> tuple[dict[str, str], int]:
+    """Options at the top of some lines, each with the deeper lines below it; and how many lines they take."""
+    options: dict[str, str] = {}
+    last = ""
+    for index, line in enumerate(lines):
+        if option := _OPTION.match(line.text):
+            last = option.group(1)
+            options[last] = option.group(2).strip()
+        elif options and line.indent:
+            options[last] = f"{options[last]} {line.text.strip()}".strip()
+        else:
+            return options, index
+    return options, len(lines)
 
 
 def plain_name(name: str) -> str:
