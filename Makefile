@@ -35,7 +35,9 @@ test-all: setup
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "slow or not slow"
 
 soak: setup
-	$(BIN)/python bench/kill_ingest.py --rounds 30
+	$(BIN)/python bench/kill_ingest.py --rounds 50 --data $(DATA)/k8s-docs
+	$(BIN)/python bench/model_ops.py --operations 500 --seed 1
+	$(BIN)/python bench/model_ops.py --operations 500 --seed 2
 
 # Everything but the tests: format, lint, import rules, types, the built wheel.
 lint: setup
@@ -54,7 +56,9 @@ format: setup
 
 bench: setup
 	$(BIN)/python bench/engine.py
-	$(BIN)/python bench/ingest.py --data $(DATA)
+	$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs
+	$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs
+	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/quality.py --data $(DATA)
 
 clean:
