@@ -13,7 +13,7 @@ from dataclasses import dataclass
 SQUARE_OPEN, SQUARE_CLOSE = "[【［〔〖", "]】］〕〗"
 ROUND_OPEN, ROUND_CLOSE = "(（", ")）"
 _BRACKET = re.compile(r"[\[\]()（）【】［］〔〕〖〗]|\n[ \t]*\n")
-_WRAPS = dict(zip("[【［〔〖(（<{「『", "]】］〕〗)）>}」』", strict=True))
+_WRAPS = dict(zip('[【［〔〖(（<{「『"', ']】］〕〗)）>}」』"', strict=True))
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,38 +8,48 @@ from __future__ import annotations
 from citewell.guard.borders import after_labels
 from citewell.guard.ledger import Ledger
 from citewell.guard.view import view_of
-from citewell.guard.written import Written, reading
+from citewell.guard.written import Reading, Written, reading
 
-_AROUND = " \t\r\n\"'“”‘’«»「」『』<>[](){}【】［］〔〕〖〗（）*_`~"
-_AFTER = ".,;:。，；：、"
+_WRAPS = dict(zip("\"'“‘«「『<[({【［〔〖（*_`~", "\"'”’»」』>])}】］〕〗）*_`~", strict=True))
+_AFTER = frozenset(".,;:。，；：、") | frozenset(_WRAPS.values())
 
 
 def listed(item: str, ledger: Ledger) -> Written:
     """The citation that an id from a list is; as it stands if that was shown, else without what surrounds it."""
     view = view_of(item)
-    best: Written | None = None
+    readings: list[Reading] = []
     for start, end in _spans(view.text):
         text = view.text[start:end]
         raw = view.written(start, end) if end > start else ""
-        found = reading(start, raw, text)
         shown, document = ledger.forms.get(text, ()), ledger.documents.get(text, ())
         same = tuple(key for key in shown if key == raw)
-        best = Written(start, end, raw, "list", same or shown, (found,) if found and not shown else (), document)
         if shown or document:
-            break
-    return best or Written(0, 0, item, "list")
+            return Written(start, end, raw, "list", same or shown, document=document)
+        found = reading(start, raw, text)
+        readings += [found] if found else []
+    return Written(start, end, raw, "list", readings=tuple(readings))
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """What the id may be: all of it, then without brackets and the like, then without a label too."""
-    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
-    found = [(start, end)]
-    while start < end and text[start] in _AROUND:
-        start += 1
-    while end > start and text[end - 1] in _AROUND + _AFTER:
-        end -= 1
-    found.append((start, end))
+    """What the id may be: all of it, then without one layer after the other around it, then without a label too."""
+    start, end = 0, len(text)
+    found = []
+    while (start, end) not in found:
+        found.append((start, end))
+        start, end = _peeled(text, start, end)
     start = after_labels(text, start, end)
-    while start < end and text[start] in _AROUND:
-        start += 1
-    return list(dict.fromkeys([*found, (start, end)]))
+    return [*found, (start, end), _peeled(text, start, end)]
+
+
+def _peeled(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without white space, else without a pair of brackets, quotes or emphasis, else without a sign at one end."""
+    inner = text[start:end]
+    bare = inner.strip()
+    if bare != inner:
+        start += len(inner) - len(inner.lstrip())
+        return start, start + len(bare)
+    if len(bare) > 1 and _WRAPS.get(bare[0]) == bare[-1]:
+        return start + 1, end - 1
+    if bare and bare[-1] in _AFTER:
+        return start, end - 1
+    return (start + 1, end) if bare and bare[0] in _WRAPS else (start, end)

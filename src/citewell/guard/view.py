@@ -16,6 +16,7 @@ import regex
 _PASSES = 2  # a reference may stand behind an escape, or the other way round; deeper nesting is no copying fault
 _SPECIAL = regex.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<units>(?:\\u[0-9a-fA-F]{4})+)"
     r"|&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
     r"|\p{Default_Ignorable_Code_Point}+",
 )
@@ -55,7 +56,7 @@ def view_of(raw: str) -> View:
     """The text as it is read; in linear time."""
     view = View(raw, raw, raw, range(len(raw)), range(1, len(raw) + 1))
     for _ in range(_PASSES):
-        view = _replaced(view, _SPECIAL, lambda match: _seen(match[0], match["escaped"]), literal=True)
+        view = _replaced(view, _SPECIAL, lambda match: _seen(match), literal=True)
         if not unicodedata.is_normalized("NFC", view.text):
             view = _replaced(view, _composing(view.text), lambda match: unicodedata.normalize("NFC", match[0]))
     return view
@@ -65,15 +66,19 @@ def squash(key: str) -> str:
     """A key as a view has it."""
     text = key
     for _ in range(_PASSES):
-        text = _SPECIAL.sub(lambda match: _seen(match[0], match["escaped"]), text)
+        text = _SPECIAL.sub(lambda match: _seen(match), text)
         text = unicodedata.normalize("NFC", text)
     return text
 
 
-def _seen(special: str, escaped: str | None) -> str:
-    if escaped is not None:
-        return escaped
-    return _UNSEEN.sub("", html.unescape(special)) if special[0] == "&" else ""
+def _seen(special: regex.Match[str]) -> str:
+    """What an escape, a reference or invisible characters stand for; JSON escapes come in pairs beyond U+FFFF."""
+    if special["escaped"] is not None:
+        return special["escaped"]
+    if special["units"] is not None:
+        units = bytes.fromhex(special["units"].replace("\\u", ""))
+        return _UNSEEN.sub("", units.decode("utf-16-be", "surrogatepass"))
+    return _UNSEEN.sub("", html.unescape(special[0])) if special[0][0] == "&" else ""
 
 
 def _composing(text: str) -> regex.Pattern[str]:
