@@ -7,45 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import Literal, Unpack
 
 from citewell.admission import admit, admit_scope, check_session
-from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.answers import ShownTo, check_answer
 from citewell.config import Settings
 from citewell.embed_once import EmbedOnce
-from citewell.errors import CitewellError, EmbedderUnavailable, InvalidRequest, UnknownEvidence
+from citewell.errors import EmbedderUnavailable, InvalidRequest, UnknownEvidence
+from citewell.filling import Filling
 from citewell.hints import CatalogueHints
-from citewell.identity import normalize_id, parse_key
+from citewell.identity import parse_key
 from citewell.lookup import Lookup, LookupResult, as_block
 from citewell.lookup_options import Labels, LookupOptions
 from citewell.model import (
-    Document,
     DocumentInfo,
     EvidenceBlock,
-    IngestReport,
+    GuardReport,
     Mode,
     Scalar,
     SessionInfo,
-    StoreBinding,
     StoreStatus,
     VerifyReport,
 )
-from citewell.ports import Embedder, Reader, Store, check_binding, embedder_identity
+from citewell.ports import Embedder, Reader, Reranker, Store, check_binding
 from citewell.scope import is_visible
 from citewell.search import StoreSearch
 from citewell.sessions import SessionMemory
-from citewell.wiring import open_counter, open_embedder, open_reader, open_store, texts, watch_paths
-
-if TYPE_CHECKING:
-    from citewell.ingest import Ingestion, IngestOptions, Progress
+from citewell.wiring import open_counter, open_embedder, open_reranker, open_store
 
 
-class Knowledge:
+class Knowledge(Filling):
     """A store of documents, and the ways to fill it and to look things up in it; safe to use from several threads.
 
     Make one with `Knowledge.open`. It is a context manager; `close` releases files and threads.
@@ -58,16 +52,23 @@ class Knowledge:
         settings: Settings,
         readers: Sequence[Reader] = (),
         *,
+        reranker: Reranker | None = None,
         owned: bool = False,
     ) -> None:
         self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
         self._owns_embedder = owned
         once = EmbedOnce(embedder)
         self._search, self._hints = StoreSearch(store, once, settings.search), CatalogueHints(store, once)
+        self._reranker = open_reranker(settings.reranker, reranker)
         self._memory = SessionMemory(store.sessions(), settings.sessions)
         counter = open_counter(settings.token_counter, embedder)
         self._lookup = Lookup(
-            self._search, budget=settings.budget, count_tokens=counter, hints=self._hints, memory=self._memory
+            self._search,
+            budget=settings.budget,
+            count_tokens=counter,
+            hints=self._hints,
+            reranker=self._reranker,
+            memory=self._memory,
         )
 
     @classmethod
@@ -77,6 +78,7 @@ class Knowledge:
         *,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
         readers: Sequence[Reader] = (),
         create: bool = True,
     ) -> Knowledge:
@@ -87,6 +89,8 @@ class Knowledge:
                 setting `store.location`.
             settings: None = defaults and the environment.
             embedder: None = the one that the settings name.
+            reranker: None = the one that the settings name, which by default is none. `reranker.timeout` holds for
+                any.
             readers: asked first for the files that they take, before Citewell's own.
             create: whether to make a store where there is none.
 
@@ -127,98 +131,6 @@ class Knowledge:
         if bound is not None:
             with contextlib.suppress(EmbedderUnavailable):
                 check_binding(bound, self._own_binding())
-
-    def _own_binding(self) -> StoreBinding:
-        return StoreBinding(embedder_identity(self._embedder), ANALYZER_VERSION)
-
-    def ingest(
-        self,
-        paths: str | Path | Iterable[str | Path],
-        *,
-        category: str | None = None,
-        scope: Labels = None,
-        prefix: str = "",
-        prune: bool = False,
-        include: str | Sequence[str] = (),
-        exclude: str | Sequence[str] = (),
-        respect_gitignore: bool = True,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> IngestReport:
-        """Bring the store in line with these files and folders (INGEST-1..9).
-
-        Args:
-            paths: a file, a folder, or several.
-            category: of every document; None = what its front matter says.
-            scope: labels that every document bears.
-            prefix: put before every document id; sets two roots apart.
-            prune: delete stored documents of these roots whose files are gone or that a `.citewellignore` leaves out.
-            include: globs in the syntax of `.gitignore`, relative to the folder; only what one of them matches.
-            exclude: globs of what is not taken; wins over `include`.
-            respect_gitignore: leave out what `.gitignore` files name.
-            progress: called now and then with what has been done.
-        """
-        return self._ingestion().paths(
-            _as_paths(paths),
-            category=category,
-            scope=scope,
-            prefix=prefix,
-            prune=prune,
-            include=include,
-            exclude=exclude,
-            respect_gitignore=respect_gitignore,
-            progress=progress,
-        )
-
-    def watch(
-        self,
-        paths: str | Path | Iterable[str | Path],
-        *,
-        trouble: Callable[[CitewellError, float], None] | None = None,
-        stop: threading.Event | None = None,
-        **options: Unpack[IngestOptions],
-    ) -> Iterator[IngestReport]:
-        """`ingest`, and again whenever something changes: the report of each run, until `stop` is set.
-
-        Runs happen while the caller asks for the next report. Needs the extra `watch`.
-
-        Args:
-            paths: as for `ingest`.
-            trouble: told what went wrong in a run after the first, such as a locked store, and the seconds until it is
-                tried again.
-            stop: set it in another thread to end the iteration.
-            options: the further arguments of `ingest`.
-
-        Raises:
-            InvalidRequest: the extra is not installed.
-        """
-        from citewell.ingest.watch import Concern, watch  # noqa: PLC0415 - lookups watch nothing
-
-        chosen, ended, ingestion = _as_paths(paths), stop or threading.Event(), self._ingestion()
-        run, arm = partial(ingestion.paths, chosen, **options), partial(watch_paths, chosen, ended)
-        return watch(run, arm, Concern(chosen, ingestion.takes), trouble=trouble or _untold, pause=ended.wait)
-
-    def ingest_documents(
-        self, documents: Iterable[Document], *, progress: Callable[[Progress], None] | None = None
-    ) -> IngestReport:
-        """Bring the store in line with these documents."""
-        return self._ingestion().documents(documents, progress=progress)
-
-    def _ingestion(self) -> Ingestion:
-        from citewell.ingest import Ingestion  # noqa: PLC0415 - lookups need no splitter
-
-        reader, own = open_reader(self._readers), self._own_binding()
-        return Ingestion(self._store, self._embedder, analyze=analyze, binding=own, reader=reader, texts=texts())
-
-    def delete(self, doc_id: str) -> int:
-        """Remove a document and return how many chunks went; 0 if there was none.
-
-        Raises:
-            InvalidRequest: that can't be a document id.
-        """
-        name = normalize_id(doc_id)
-        if name is None:
-            raise InvalidRequest(f"a document id can't be {doc_id!r}", way_out="Give one that `documents` lists.")
-        return self._store.delete([name])
 
     def lookup(
         self,
@@ -296,6 +208,34 @@ class Knowledge:
             )
         return as_block(chunk)
 
+    def check(
+        self,
+        answer: str | Iterable[str],
+        *,
+        session: str | None = None,
+        shown: ShownTo = None,
+        scope: Labels = None,
+        strict: bool = False,
+    ) -> GuardReport:
+        """Say of each citation of an answer whether it was shown; pure but for reading the store (GUARD-1..5).
+
+        Args:
+            answer: a text, or a list of ids.
+            session: whose evidence counts as shown: what `to_agent` showed it, within this scope.
+            shown: instead of a session: a lookup's result (what `to_agent` shows of it counts, not what was found),
+                what `to_agent` returned, or a list of evidence keys.
+            scope: the labels that the caller holds; an id outside of it reads as unknown.
+            strict: one citation that isn't `shown`, or one quote that its chunk doesn't hold, fails the whole answer.
+
+        Raises:
+            InvalidRequest: an argument can't be used, or neither or both of `session` and `shown` are given.
+            ScopeDenied: the store demands a scope.
+            StoreError: the store can't be read.
+        """
+        held = admit_scope(scope, require_scope=self._settings.store.require_scope)
+        store, memory = self._store, self._memory
+        return check_answer(answer, store, memory, session=session, shown=shown, scope=held, strict=strict)
+
     def documents(self) -> Iterator[DocumentInfo]:
         """The catalogue, ordered by document id."""
         return self._store.documents()
@@ -324,9 +264,11 @@ class Knowledge:
         return self._store.verify(repair=repair)
 
     def close(self) -> None:
-        """Release files and threads, and the embedder unless the caller brought it. Idempotent."""
+        """Release files and threads, and the embedder and reranker unless the caller brought them. Idempotent."""
         self._search.close()
         self._hints.close()
+        if self._reranker is not None:
+            self._reranker.close()
         self._store.close()
         close_embedder = getattr(self._embedder, "close", None)
         if self._owns_embedder and callable(close_embedder):
@@ -339,17 +281,3 @@ class Knowledge:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    chosen: list[object] = list(paths) if isinstance(paths, Iterable) and not isinstance(paths, str) else [paths]
-    # An empty text would be the working folder, which nobody means by it.
-    good = [Path(path) for path in chosen if isinstance(path, str | Path) and path != ""]
-    if len(good) < len(chosen):
-        bad = next(path for path in chosen if path == "" or not isinstance(path, str | Path))
-        raise InvalidRequest(f"a path can't be {bad!r}", way_out="Name a file or a folder; '.' is the working folder.")
-    return good
-
-
-def _untold(error: CitewellError, pause_s: float) -> None:
-    """Nobody asked."""

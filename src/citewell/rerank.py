@@ -1,6 +1,7 @@
-"""Reranking: the best candidates in the order that a Reranker gives them; the fused order where it fails (RERANK-1).
+"""The stage between fusion and post-processing: the best candidates in a Reranker's order (RERANK-1).
 
-It knows no model and no vendor. Scores of a reranker are compared with each other alone.
+It knows no model, no vendor and no clock. Scores of a reranker are compared with each other alone; where it fails, the
+fused order stays.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ class Reranked:
 
 
 def rerank(query: str, hits: Sequence[Hit], reranker: Reranker, k: int) -> Reranked:
-    """The first k hits by falling rerank score, equal ones in the order they had; then the others, as they were."""
+    """The first k hits by falling rerank score, equal ones in the order they had; then the others, as they were.
+
+    Only the k have a rerank score; it is copied into no other number, nor any into it. A reranker that raises, or that
+    gives other than one finite score for each text, changes nothing: all hits as they were, and the cause.
+    """
     best, rest = tuple(hits[:k]), tuple(hits[k:])
     if not best:
         return Reranked(rest)
@@ -40,7 +45,8 @@ def _scores(query: str, hits: Sequence[Hit], reranker: Reranker) -> list[float]:
     scores = [float(score) for score in reranker.rerank(query, [hit.text for hit in hits])]
     if len(scores) != len(hits) or not all(map(math.isfinite, scores)):
         raise RerankerError(
-            f"{reranker.name} gave no {len(hits)} finite scores for {len(hits)} texts",
-            way_out="Check the reranker, or switch it off.",
+            f"{reranker.name} gave {len(scores)} scores, {sum(map(math.isfinite, scores))} of them finite,"
+            f" for {len(hits)} texts",
+            way_out="Check it with citewell.testing.RerankerContract, or switch it off.",
         )
     return scores

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.config import EmbedderSettings, StoreSettings
+from citewell.config import EmbedderSettings, RerankerSettings, StoreSettings
 from citewell.errors import ConfigError
+from citewell.in_time import InTime
 from citewell.model import StoreBinding, Text
-from citewell.ports import Embedder, Reader, Store
+from citewell.ports import Embedder, Reader, Reranker, Store
 
 if TYPE_CHECKING:
     from citewell.adapters.milvus.foreign import AttachedStore, Look
@@ -120,6 +121,59 @@ def open_counter(name: str | None, embedder: Embedder) -> Callable[[str], int] |
     from citewell.adapters.counters import open_counter as opened  # noqa: PLC0415 - the bound needs no adapter
 
     return opened(name, embedder)
+
+
+def open_reranker(settings: RerankerSettings, given: Reranker | None = None) -> InTime | None:
+    """The reranker that is given, else the one that the settings name, within `reranker.timeout`; None if neither is.
+
+    A model in this process loads at its first question.
+
+    Raises:
+        ConfigError: the settings contradict each other, or can't be used.
+    """
+    _check_reranker(settings)
+    if given is not None:
+        return InTime(given, settings.timeout_s)
+    if settings.name is None:
+        return None
+    return InTime(_named_reranker(settings, settings.name), settings.timeout_s, owned=True)
+
+
+def _named_reranker(settings: RerankerSettings, name: str) -> Reranker:
+    style = settings.style or ("cohere" if settings.url is not None else "fastembed")
+    if settings.url is not None:
+        from citewell.adapters.rerankers.http import HttpReranker  # noqa: PLC0415 - only who uses HTTP pays for it
+
+        return HttpReranker(settings.url, name, style=style, api_key=settings.api_key, timeout_s=settings.timeout_s)
+    folder = None if settings.model_dir is None else Path(settings.model_dir)
+    if style == "fastembed":
+        from citewell.adapters.rerankers.fastembed import FastembedReranker  # noqa: PLC0415 - one of several
+
+        return FastembedReranker(name, model_dir=folder)
+    from citewell.adapters.rerankers.sentence_transformers import (  # noqa: PLC0415 - one of several
+        SentenceTransformersReranker,
+    )
+
+    return SentenceTransformersReranker(name, model_dir=folder)
+
+
+def _check_reranker(settings: RerankerSettings) -> None:
+    in_process = settings.style in (None, "fastembed", "sentence-transformers")
+    faults = {
+        "reranker.url is set, and reranker.name is not": settings.url is not None and settings.name is None,
+        f"reranker.style is {settings.style!r}, and reranker.url is not set": settings.url is None and not in_process,
+        f"reranker.style is {settings.style!r}, which runs in this process, and reranker.url is set": (
+            settings.url is not None and settings.style is not None and in_process
+        ),
+        "reranker.model-dir is for a model in this process, and reranker.url is set": (
+            settings.url is not None and settings.model_dir is not None
+        ),
+    }
+    for fault, holds in faults.items():
+        if holds:
+            raise ConfigError(
+                fault, way_out="Set reranker.name and reranker.url for an endpoint, or leave the url out."
+            )
 
 
 def open_reader(preferred: Sequence[Reader]) -> Reader:

@@ -144,7 +144,7 @@ def waves(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
             deeds.pop(0)()
             yield frozenset(str(path.absolute()) for path in paths)
 
-    monkeypatch.setattr("citewell.app.watch_paths", watch_paths)
+    monkeypatch.setattr("citewell.filling.watch_paths", watch_paths)
     return deeds
 
 

@@ -215,16 +215,19 @@ def _ranking(candidates: Sequence[Candidate], path: str, width: int) -> dict[int
 
 
 def _fusion_table(out: Console, result: LookupOutcome) -> None:
-    if result.trace.mode != "hybrid":
+    reranked = any(candidate.rerank_score is not None for candidate in result.trace.candidates)
+    if result.trace.mode != "hybrid" and not reranked:
         return
     fates = {dropped.evidence_key: dropped.reason for dropped in result.trace.dropped}
-    columns = ("#", "evidence key", "fused", "similarity", "found by", "outcome")
-    grid = table("Fused order", *columns, numbers=("#", "fused", "similarity"))
+    scores = (*(("rerank",) if reranked else ()), "fused", "similarity")
+    columns = ("#", "evidence key", *scores, "found by", "outcome")
+    grid = table("Reranked order" if reranked else "Fused order", *columns, numbers=("#", *scores))
     for rank, candidate in enumerate(result.trace.candidates[:_ROWS], start=1):
         row(
             grid,
             str(rank),
-            folded(candidate.evidence_key, max(20, out.width - 60)),
+            folded(candidate.evidence_key, max(20, out.width - 60 - 9 * reranked)),
+            *([number(candidate.rerank_score)] if reranked else []),
             number(candidate.fused_score, 5),
             number(candidate.similarity),
             why(candidate).replace(", ", "\n"),

@@ -9,7 +9,17 @@ It knows no engine and no model; what a value means is the business of the room 
 """
 
 from citewell.config.keys import KEYS, Key
-from citewell.config.settings import EmbedderSettings, ServerSettings, Settings, StoreSettings
+from citewell.config.settings import EmbedderSettings, RerankerSettings, ServerSettings, Settings, StoreSettings
 from citewell.config.tokens import Token, digest_of
 
-__all__ = ["KEYS", "EmbedderSettings", "Key", "ServerSettings", "Settings", "StoreSettings", "Token", "digest_of"]
+__all__ = [
+    "KEYS",
+    "EmbedderSettings",
+    "Key",
+    "RerankerSettings",
+    "ServerSettings",
+    "Settings",
+    "StoreSettings",
+    "Token",
+    "digest_of",
+]

@@ -258,5 +258,16 @@ KEYS: tuple[Key, ...] = (
     Key("server.cors-origins", _words, (), "Web origins whose pages may call; none unless named."),
     Key("server.allowed-hosts", _words, (), "Host names that requests may name; unset = the address listened on."),
     Key("server.public-url", _optional(_text), None, "The address that readers of evidence reach the server at."),
+    Key("reranker.name", _optional(_text), None, "The reranking model; unset = candidates stay in fused order."),
+    Key(
+        "reranker.style",
+        _optional(_one_of("fastembed", "sentence-transformers", "cohere", "jina", "tei")),
+        None,
+        "How it is run or spoken to; unset = cohere with reranker.url, else fastembed.",
+    ),
+    Key("reranker.url", _optional(_text), None, "A reranking endpoint, such as http://127.0.0.1:8080."),
+    Key("reranker.api-key", _optional(_text), None, "Sent to that endpoint as a bearer token.", secret=True),
+    Key("reranker.timeout", _positive, 5.0, "Seconds after which a lookup goes on without the reranker."),
+    Key("reranker.model-dir", _optional(_text), None, "The folder of a model in this process; unset = a download."),
     Key("embedder.cache-dir", _optional(_text), None, "Where the default model lies; unset = the user's cache folder."),
 )

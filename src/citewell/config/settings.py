@@ -69,6 +69,18 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankerSettings:
+    """The `reranker.*` settings; without a name there is none. timeout_s in seconds."""
+
+    name: str | None = None
+    style: str | None = None
+    url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    timeout_s: float = 5.0
+    model_dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be configured, read once (API-7).
 
@@ -79,6 +91,7 @@ class Settings:
         store: `store.*`.
         sessions: `session.*`.
         embedder: `embedder.*`.
+        reranker: `reranker.*`.
         server: `server.*`.
         token_counter: `projection.token-counter`.
         top_k: `rag.top-k`; it has done its work in `lookup`.
@@ -91,6 +104,7 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     sessions: SessionPolicy = field(default_factory=SessionPolicy)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    reranker: RerankerSettings = field(default_factory=RerankerSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     token_counter: str | None = None
     top_k: int | None = None
@@ -190,6 +204,7 @@ _FIELDS = {
     "store.lock-timeout": "lock_timeout_s",
     "session.max-age": "max_age_s",
     "server.timeout": "timeout_s",
+    "reranker.timeout": "timeout_s",
     "store.timeout": "timeout_s",
 }
 
@@ -216,6 +231,7 @@ def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings
         store=StoreSettings(**_section(values, "store")),
         sessions=SessionPolicy(**_section(values, "session")),
         embedder=EmbedderSettings(**_section(values, "embedder")),
+        reranker=RerankerSettings(**_section(values, "reranker")),
         server=ServerSettings(**_section(values, "server")),
         **{place: values[name] for name, place in _ALONE.items()},
         origins=dict(origins),
@@ -229,6 +245,7 @@ _PLACES = {
     "store": "store",
     "session": "sessions",
     "embedder": "embedder",
+    "reranker": "reranker",
     "server": "server",
 }
 

@@ -55,7 +55,7 @@ class CatalogueHints:
         store: Store,
         embedder: Embedder,
         *,
-        patience_s: float = 0.25,
+        patience_s: float = 1.0,
         analyze: Callable[[str], Sequence[str]] = analyze,
         analyze_query: Callable[[str], Sequence[str]] = analyze_query,
     ) -> None:
@@ -72,7 +72,7 @@ class CatalogueHints:
 
     def hints(self, request: SearchRequest) -> Hinted:
         """See HintSource.hints."""
-        if not self._is_current() or not self._turn.acquire(timeout=self._patience_s):
+        if not self._is_current(request.query) or not self._turn.acquire(timeout=self._patience_s):
             return Hinted(note=_BEING_READ)
         try:
             if self._too_many:
@@ -89,11 +89,14 @@ class CatalogueHints:
         if reader is not None:
             reader.shutdown(wait=True, cancel_futures=True)
 
-    def _is_current(self) -> bool:
+    def _is_current(self, query: str) -> bool:
         """Bring the copy up to date; False if that takes longer than a question waits."""
-        if self._feed.mark() == self._mark:
+        mark = self._feed.mark()
+        if mark == self._mark:
             return True
         reading = self._started()
+        if mark.sequence:
+            self._vector(query)  # wanted in a moment; a model that must load does so meanwhile
         wait_for([reading], self._patience_s)
         try:
             reading.result(0)

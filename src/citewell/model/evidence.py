@@ -190,7 +190,7 @@ class Trace:
         settings: each number in force and where it came from: `{"return_n": (5, "default")}`.
         paths: one report per path.
         weights: of the paths in the fusion.
-        candidates: every candidate in fused order, without its text; ranks per path in its reasons.
+        candidates: every candidate in fused order, or in a reranker's, without its text; ranks per path in its reasons.
         dropped: what was left out, with its reason, in fused order.
         kept_identifiers: keys below the floor that stayed by SCORE-6.
         out_of_scope: how many hits a path leaked and the lookup dropped; never named (POST-8).
@@ -240,6 +240,7 @@ def _candidate_line(candidate: Candidate) -> dict[str, object]:
         "similarity": candidate.similarity,
         "lexical_score": candidate.lexical_score,
         "fused_score": candidate.fused_score,
+        "rerank_score": candidate.rerank_score,
         "reasons": [reason.to_dict() for reason in candidate.reasons],
     }
 

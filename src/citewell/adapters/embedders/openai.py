@@ -1,6 +1,6 @@
 """Any OpenAI-compatible `/v1/embeddings` endpoint as an Embedder: OpenAI, vLLM, TEI, Ollama, llama.cpp, a proxy.
 
-Knows batches, prefixes and dimensions; `endpoint` knows the network, `answers` the answer's form. What the endpoint
+Knows batches, prefixes and dimensions; `adapters.http` the network, `answers` the answer's form. What the endpoint
 computes is its own affair: if its vectors depend on the batch, set `batch_size=1`.
 """
 
@@ -16,9 +16,9 @@ import httpx2
 import numpy as np
 
 from citewell.adapters.embedders.answers import read_answer
-from citewell.adapters.embedders.endpoint import Endpoint, Patience, Refused
 from citewell.adapters.embedders.texts import clean
 from citewell.adapters.embedders.vectors import unit_rows
+from citewell.adapters.http import Endpoint, Patience, Refused, Voice
 from citewell.errors import ConfigError, EmbedderError, EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -29,6 +29,15 @@ _ANSWER_BYTES = 1 << 20
 _VECTOR_BYTES = 1 << 19  # 16,384 dimensions written with 30 digits each
 _PROBE = "dimensions"
 _MARKS = 8  # tokens that a model puts around a text
+_VOICE = Voice(
+    what="embedding endpoint",
+    closed="the embedder is closed",
+    section="embedder",
+    speaks="an OpenAI-compatible endpoint",
+    refused="Check embedder.name and embedder.dimensions, and that texts are within the model's limit.",
+    error=EmbedderError,
+    unavailable=EmbedderUnavailable,
+)
 
 
 class OpenAIEmbedder:
@@ -111,7 +120,7 @@ class OpenAIEmbedder:
         self._patience = Patience(timeout_s, patience_s, retries)
         self._query_patience = Patience(timeout_s, query_patience_s, retries)
         self._endpoint = Endpoint(
-            endpoint_url(url), api_key=api_key, proxy=proxy, trust_env=trust_env, clock=clock, sleep=sleep
+            endpoint_url(url), _VOICE, api_key=api_key, proxy=proxy, trust_env=trust_env, clock=clock, sleep=sleep
         )
 
     def __repr__(self) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from citewell.adapters.embedders.faults import FAULTS, fault_of, fault_of_status
-from citewell.errors import EmbedderError, EmbedderUnavailable
+from citewell.adapters.http.faults import FAULTS, fault_of, fault_of_status
 
 
 def _with_subclasses(kind: type[Exception]) -> set[type[Exception]]:
@@ -41,28 +40,28 @@ def test_an_exception_without_an_entry_counts_as_its_nearest_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "may_pass", "of_payload"),
+    ("status", "unavailable", "may_pass", "of_payload"),
     [
-        (429, EmbedderUnavailable, True, False),
-        (500, EmbedderUnavailable, True, False),
-        (503, EmbedderUnavailable, True, False),
-        (301, EmbedderUnavailable, False, False),
-        (401, EmbedderUnavailable, False, False),
-        (403, EmbedderUnavailable, False, False),
-        (404, EmbedderUnavailable, False, False),
-        (400, EmbedderError, False, True),
-        (408, EmbedderError, False, True),
-        (413, EmbedderError, False, True),
-        (422, EmbedderError, False, True),
+        (429, True, True, False),
+        (500, True, True, False),
+        (503, True, True, False),
+        (301, True, False, False),
+        (401, True, False, False),
+        (403, True, False, False),
+        (404, True, False, False),
+        (400, False, False, True),
+        (408, False, False, True),
+        (413, False, False, True),
+        (422, False, False, True),
     ],
 )
 @pytest.mark.requirement("ENGINE-4")
 def test_only_limits_and_disorder_may_pass_and_other_refusals_are_final(
-    status: int, kind: type[EmbedderError], may_pass: bool, of_payload: bool
+    status: int, unavailable: bool, may_pass: bool, of_payload: bool
 ) -> None:
     fault = fault_of_status(status, "why")
     assert fault is not None
-    assert (fault.kind, fault.may_pass, fault.of_payload) == (kind, may_pass, of_payload)
+    assert (fault.unavailable, fault.may_pass, fault.of_payload) == (unavailable, may_pass, of_payload)
     assert str(status) in fault.says
     assert fault.way_out
 

@@ -1,8 +1,8 @@
 """Posts JSON to one configured address and returns the JSON that comes back, with bounded patience.
 
-Knows neither embeddings nor texts. It asks nobody but that address: no redirect is followed, and proxies and
-certificates are those given, not what the environment happens to name, for a proxy reads every passage (`trust_env`
-turns that on). The key is sent as a bearer token and appears in no message, repr or log.
+It asks nobody but that address: no redirect is followed, and proxies and certificates are those given, not what the
+environment happens to name, for a proxy reads every passage (`trust_env` turns that on). The key is sent as a bearer
+token and appears in no message, repr or log. What is asked and what an answer means, the caller knows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from itertools import count
 
 import httpx2
 
-from citewell.adapters.embedders.faults import FAULTS, Fault, fault_of, fault_of_status
-from citewell.errors import ConfigError, EmbedderError
+from citewell.adapters.http.faults import FAULTS, Fault, fault_of, fault_of_status
+from citewell.adapters.http.voice import Voice
+from citewell.errors import CitewellError, ConfigError
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
@@ -46,7 +47,7 @@ class Patience:
 class Refused:
     """The endpoint is there and won't take this payload; a smaller one may do."""
 
-    error: EmbedderError
+    error: CitewellError
 
 
 class Endpoint:
@@ -55,6 +56,7 @@ class Endpoint:
     def __init__(
         self,
         url: httpx2.URL,
+        voice: Voice,
         *,
         api_key: str | None,
         proxy: str | None,
@@ -68,10 +70,11 @@ class Endpoint:
             ConfigError: the key or the proxy can't be used.
         """
         self._url = url.copy_with(username=None, password=None)
+        self._voice = voice
         self._clock = clock
         self._sleep = sleep
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "citewell"}
-        key = _usable_key(api_key)
+        key = _usable_key(api_key, voice)
         if key:
             headers["Authorization"] = f"Bearer {key}"
         self._hide = _hiding(key)
@@ -86,7 +89,7 @@ class Endpoint:
             )
         except (ValueError, ImportError, httpx2.InvalidURL) as error:
             raise ConfigError(
-                f"the proxy of the embedding endpoint can't be used: {type(error).__name__}",
+                f"the proxy of the {voice.what} can't be used: {type(error).__name__}",
                 way_out="Name it as http://host:port.",
             ) from error
 
@@ -107,11 +110,11 @@ class Endpoint:
             limit: the most bytes that an answer may have.
 
         Raises:
-            EmbedderUnavailable: nobody there, too slow, out of order, over the rate or not allowed.
-            EmbedderError: it answers with what is no JSON.
+            CitewellError: the voice's `unavailable` for nobody there, too slow, out of order, over the rate or not
+                allowed; its `error` for an answer that is no JSON.
         """
         if self._client.is_closed:
-            raise EmbedderError("the embedder is closed", way_out="Make a new one.")
+            raise self._voice.failure(self._voice.closed, "Make a new one.", unavailable=False)
         body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
         started = self._clock()
         deadline = started + patience.total_s
@@ -141,7 +144,7 @@ class Endpoint:
             return replace(fault, says=f"{fault.says} ({type(error).__name__}: {error})")
         size = sum(map(len, chunks))
         if size > limit:
-            return Fault(f"answers with more than {limit:,} bytes", kind=EmbedderError)
+            return Fault(f"answers with more than {limit:,} bytes", unavailable=False)
         return self._hide(b"".join(chunks))
 
     def _read(self, response: httpx2.Response, limit: int, until: float) -> Iterator[bytes]:
@@ -160,22 +163,26 @@ class Endpoint:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
             start = _one_line(body.decode("utf-8", "replace"))
-            raise EmbedderError(
-                f"the embedding endpoint {self} answers with what is no JSON: {start!r}",
-                way_out="Check that embedder.url names an OpenAI-compatible endpoint.",
+            raise self._voice.failure(
+                f"the {self._voice.what} {self} answers with what is no JSON: {start!r}",
+                "Check that {section}.url names {speaks}.",
+                unavailable=False,
             ) from error
 
-    def _error(self, fault: Fault, attempts: int, seconds: float) -> EmbedderError:
+    def _error(self, fault: Fault, attempts: int, seconds: float) -> CitewellError:
         tried = f" (asked {attempts} times in {seconds:.1f} s)" if attempts > 1 else ""
         asks = f"; it asks to wait {fault.wait_s:.0f} s" if fault.wait_s is not None else ""
-        return fault.kind(f"the embedding endpoint {self} {fault.says}{asks}{tried}", way_out=fault.way_out)
+        message = f"the {self._voice.what} {self} {fault.says}{asks}{tried}"
+        return self._voice.failure(message, fault.way_out, unavailable=fault.unavailable)
 
 
-def _usable_key(api_key: str | None) -> str:
+def _usable_key(api_key: str | None, voice: Voice) -> str:
     """The key without surrounding white space; others than printable ASCII can't be in a header."""
     key = (api_key or "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError("the API key holds characters that no key has", way_out="Copy it again (embedder.api-key).")
+        raise ConfigError(
+            "the API key holds characters that no key has", way_out=f"Copy it again ({voice.section}.api-key)."
+        )
     return key
 
 

@@ -1,6 +1,6 @@
 """Every way in which httpx2 can fail, in one table: what it means to a caller, and whether it may pass.
 
-Knows no address, no key and no time; `endpoint` puts the words into a sentence.
+Knows no address, no key and no time; `endpoint` puts the words into a sentence, and a Voice the settings' names.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from dataclasses import dataclass
 
 import httpx2
 
-from citewell.errors import EmbedderError, EmbedderUnavailable
-
-_START = "Check that it runs, and embedder.url."
+_START = "Check that it runs, and {section}.url."
 _PROXY = "Check the proxy that was configured."
-_SPEAKS = "Check that embedder.url names an OpenAI-compatible endpoint."
+_SPEAKS = "Check that {section}.url names {speaks}."
 _REPORT = "This is a fault of Citewell; report it."
 
 
@@ -24,9 +22,9 @@ class Fault:
 
     Attributes:
         says: what happened, continuing "the embedding endpoint X ...".
-        way_out: what the user can do.
+        way_out: what the user can do; with places for what a Voice fills in.
         may_pass: whether asking again may help.
-        kind: the error to raise.
+        unavailable: whether there is no answer, rather than one that can't be used.
         wait_s: how long the endpoint asks to be left alone; None if it says nothing.
         of_payload: whether it is what was sent that it won't have.
     """
@@ -34,7 +32,7 @@ class Fault:
     says: str
     way_out: str = ""
     may_pass: bool = False
-    kind: type[EmbedderError] = EmbedderUnavailable
+    unavailable: bool = True
     wait_s: float | None = None
     of_payload: bool = False
 
@@ -44,7 +42,7 @@ _GONE = Fault("broke the connection", _START, may_pass=True)
 _REFUSED = Fault("can't be reached", _START, may_pass=True)
 _GARBLED = Fault("sent what is not HTTP, or stopped halfway", _SPEAKS, may_pass=True)
 _ADDRESS = Fault("has an address that can't be used", _SPEAKS)
-_OURS = Fault("was not asked properly", _REPORT, kind=EmbedderError)
+_OURS = Fault("was not asked properly", _REPORT, unavailable=False)
 
 FAULTS: Mapping[type[Exception], Fault] = {
     httpx2.HTTPError: _GONE,
@@ -66,9 +64,9 @@ FAULTS: Mapping[type[Exception], Fault] = {
     httpx2.ProtocolError: _GARBLED,
     httpx2.RemoteProtocolError: _GARBLED,
     httpx2.LocalProtocolError: _OURS,
-    httpx2.DecodingError: Fault("sent a body that can't be decompressed", _SPEAKS, kind=EmbedderError),
+    httpx2.DecodingError: Fault("sent a body that can't be decompressed", _SPEAKS, unavailable=False),
     httpx2.TooManyRedirects: Fault("sends the request elsewhere, again and again", _SPEAKS),
-    httpx2.HTTPStatusError: Fault("refused the request", _SPEAKS, kind=EmbedderError),
+    httpx2.HTTPStatusError: Fault("refused the request", _SPEAKS, unavailable=False),
     httpx2.SSEError: _GARBLED,
     httpx2.CookieConflict: _OURS,
     httpx2.StreamError: _OURS,
@@ -95,10 +93,9 @@ def fault_of_status(status: int, said: str, *, wait_s: float | None = None) -> F
     if status >= 500:
         return Fault(says, "It is out of order; see its log.", may_pass=True, wait_s=wait_s)
     if status in (401, 403):
-        return Fault(says, "Check embedder.api-key, and that it may use this model.")
+        return Fault(says, "Check {section}.api-key, and that it may use this model.")
     if status == 404:
-        return Fault(says, "Check embedder.url and embedder.name: the address or the model is not known there.")
+        return Fault(says, "Check {section}.url and {section}.name: the address or the model is not known there.")
     if status < 400:
-        return Fault(f"answers {status}, a redirection", "Set embedder.url to the address that it redirects to.")
-    way_out = "Check embedder.name and embedder.dimensions, and that texts are within the model's limit."
-    return Fault(says, way_out, kind=EmbedderError, of_payload=True)
+        return Fault(f"answers {status}, a redirection", "Set {section}.url to the address that it redirects to.")
+    return Fault(says, "{refused}", unavailable=False, of_payload=True)
