@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from milvus_server import drop
+from milvus_server import empty
 
 from citewell.adapters.milvus import MilvusStore
 from citewell.search import StoreSearch
@@ -15,8 +14,6 @@ from citewell.testing import SearchPortContract
 from citewell.testing.samples import Sample, binding_of
 
 Make = Callable[[Sequence[Sample]], StoreSearch]
-
-_NUMBERS = itertools.count()
 
 
 class Suite(SearchPortContract):
@@ -49,7 +46,7 @@ class TestStoreSearchOverMilvusServer(Suite):
         opened: list[tuple[StoreSearch, MilvusStore]] = []
 
         def make(samples: Sequence[Sample]) -> StoreSearch:
-            store = MilvusStore.open(milvus_uri, collection=f"search_{worker_id}_{next(_NUMBERS)}", timeout_s=30)
+            store = MilvusStore.open(milvus_uri, collection=f"search_{worker_id}_{len(opened)}", timeout_s=30)
             opened.append((self.fill(store, samples), store))
             return opened[-1][0]
 
@@ -57,7 +54,7 @@ class TestStoreSearchOverMilvusServer(Suite):
         for port, store in opened:
             port.close()
             store.close()
-            drop(store.location, store.collection)
+            empty(store.location, store.collection)
 
 
 del Suite  # pytest would collect it as well

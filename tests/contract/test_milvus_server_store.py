@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import pytest
-from milvus_server import drop
+from milvus_server import empty
 
 from citewell.adapters.milvus import MilvusStore
 from citewell.ports import Store
 from citewell.testing import StoreContract
-
-_NUMBERS = itertools.count()
 
 
 @pytest.mark.slow
 class TestMilvusServer(StoreContract):
     @pytest.fixture
     def store(self, milvus_uri: str, worker_id: str) -> Iterator[Store]:
-        store = MilvusStore.open(milvus_uri, collection=f"contract_{worker_id}_{next(_NUMBERS)}", timeout_s=30)
+        store = MilvusStore.open(milvus_uri, collection=f"contract_{worker_id}", timeout_s=30)
         yield store
         store.close()
-        drop(store.location, store.collection)
+        empty(store.location, store.collection)
 
     def reopen(self, store: Store) -> Store:
         assert isinstance(store, MilvusStore)

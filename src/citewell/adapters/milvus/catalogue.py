@@ -6,20 +6,24 @@ A row and its parts are written in one request, which Milvus applies as a whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from citewell.adapters.milvus.bodies import parts_of
 from citewell.adapters.milvus.filters import both, literal, literals, token
+from citewell.adapters.milvus.schema import MAX_WIDTH
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from citewell.adapters.milvus.client import Client
 
 HEAD = "m:head"
 BINDING = "m:binding"
 
 _FIELDS = ["id", "kind", "version", "number", "more", "body"]
-_PAD = [0.0, 1.0]
 _AT_ONCE = 1_000
 
 
@@ -33,6 +37,8 @@ class Row:
         version: of a document; a row of another kind counts with it what it likes.
         number: chunks of a document.
         body: whole, whatever its length.
+        content: digest of a document's text.
+        centre: mean of a document's vectors, float32 [dimensions]; None for other rows, and where it was not asked for.
     """
 
     id: str
@@ -40,6 +46,8 @@ class Row:
     version: int = 0
     number: int = 0
     body: str = ""
+    content: str = ""
+    centre: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 def document_id(doc_id: str) -> str:
@@ -50,8 +58,9 @@ def document_id(doc_id: str) -> str:
 class Catalogue:
     """The collection beside the chunks; safe to call from several threads."""
 
-    def __init__(self, client: Client, name: str) -> None:
+    def __init__(self, client: Client, name: str, dimensions: int) -> None:
         self._client, self._name = client, name
+        self._nowhere = np.zeros(dimensions, dtype=np.float32)
 
     def get(self, ids: Iterable[str], *, strong: bool = False) -> dict[str, Row]:
         """The rows with these ids; `strong` waits for what any other process wrote before."""
@@ -76,12 +85,14 @@ class Catalogue:
 
     def put(self, rows: Sequence[Row]) -> None:
         """Write these rows in place of those with the same ids, all in one request."""
-        self.put_entries([entry for row in rows for entry in entries(row)])
+        data = [entry for row in rows for entry in self._entries(row)]
+        if data:
+            self._client.call("upsert", self._name, data)
 
-    def put_entries(self, rows: list[dict[str, object]]) -> None:
-        """Write rows that are in Milvus's form already."""
-        if rows:
-            self._client.call("upsert", self._name, rows)
+    def put_parts(self, owner: str, version: int, rest: Sequence[str]) -> None:
+        """Write what comes behind the first part of a body that belongs to `owner`."""
+        if rest:
+            self._client.call("upsert", self._name, list(self._part_entries(owner, version, rest)))
 
     def remove(self, chosen: str) -> None:
         """Remove the rows that an expression matches."""
@@ -102,36 +113,53 @@ class Catalogue:
         held = {row["id"]: str(row["body"]) for row in rows}
         return "".join(held.get(each, "") for each in ids)
 
+    def written(self, after: int, until: int) -> list[Row]:
+        """The documents of versions in (after, until], with their centres, in the order of the versions."""
+        chosen = f'kind == "document" and version > {after} and version <= {until}'
+        rows = self._client.call(
+            "query", self._name, filter=chosen, output_fields=[*_FIELDS, "content", "centre"], limit=MAX_WIDTH,
+            consistency_level="Session",
+        )  # fmt: skip
+        return sorted(self._whole(rows), key=lambda row: row.version)
+
+    def with_content(self, content: str) -> list[Row]:
+        """The documents with this text."""
+        return [
+            row
+            for rows in pages(self._client, self._name, f"content == {literal(token(content))}", _FIELDS)
+            for row in self._whole(rows)
+            if row.kind == "document"
+        ]
+
+    def _entries(self, row: Row) -> Iterator[dict[str, object]]:
+        """The row as Milvus takes it, its parts behind it."""
+        first, *rest = parts_of(row.body)
+        yield self._entry(row, first, len(rest))
+        yield from self._part_entries(row.id, row.version, rest)
+
+    def _part_entries(self, owner: str, version: int, rest: Sequence[str]) -> Iterator[dict[str, object]]:
+        for number, part in enumerate(rest, 1):
+            yield self._entry(Row(part_id(owner, version, number), "part", version, number), part, 0)
+
+    def _entry(self, row: Row, body: str, more: int) -> dict[str, object]:
+        return {
+            "id": row.id, "kind": row.kind, "version": row.version, "number": row.number, "more": more, "body": body,
+            "content": token(row.content), "centre": self._nowhere if row.centre is None else row.centre,
+        }  # fmt: skip
+
     def _whole(self, rows: Iterable[Any]) -> Iterator[Row]:
         for row in rows:
             rest = self.parts(row["id"], row["version"], row["more"]) if row["more"] else ""
-            yield Row(row["id"], row["kind"], int(row["version"]), int(row["number"]), row["body"] + rest)
-
-
-def entries(row: Row) -> list[dict[str, object]]:
-    """The row as Milvus takes it, its parts behind it."""
-    first, *rest = parts_of(row.body)
-    return [
-        _entry(row.id, row.kind, row.version, row.number, len(rest), first),
-        *part_entries(row.id, row.version, rest),
-    ]
-
-
-def part_entries(owner: str, version: int, rest: Sequence[str]) -> list[dict[str, object]]:
-    """The parts behind the first one of a body that belongs to `owner`."""
-    numbered = enumerate(rest, 1)
-    return [_entry(part_id(owner, version, number), "part", version, number, 0, part) for number, part in numbered]
+            centre = np.array(row["centre"], dtype=np.float32) if "centre" in row else None
+            yield Row(
+                row["id"], row["kind"], int(row["version"]), int(row["number"]), row["body"] + rest,
+                row.get("content", ""), centre,
+            )  # fmt: skip
 
 
 def part_id(owner: str, version: int, number: int) -> str:
     """The id of a part."""
     return "p:" + token(f"{owner}@{version}#{number}")
-
-
-def _entry(id_: str, kind: str, version: int, number: int, more: int, body: str) -> dict[str, object]:
-    return {
-        "id": id_, "kind": kind, "version": version, "number": number, "more": more, "body": body, "pad": _PAD,
-    }  # fmt: skip
 
 
 def pages(client: Client, name: str, chosen: str, fields: list[str]) -> Iterator[list[Any]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_LOAD_S = 120.0
 _WRITES = frozenset({"insert", "upsert", "delete", "flush", "create_collection", "drop_collection"})
 
 
@@ -142,11 +144,23 @@ class Client:
         with write_lock(self._path):
             yield
 
-    def load(self, collection: str) -> None:
-        """Make a collection searchable, and again whenever the store is opened anew."""
-        self.call("load_collection", collection)
+    def load(self, *collections: str) -> None:
+        """Make collections searchable, side by side, and again whenever the store is opened anew.
+
+        Raises:
+            StoreUnreachable: the server does not get it done in time.
+        """
+        for collection in collections:
+            self.call("load_collection", collection, _async=True)
+        deadline = time.monotonic() + max(self.timeout_s, _LOAD_S)
+        for collection in collections:
+            while "Loading" in str(self.call("get_load_state", collection)["state"]):
+                if time.monotonic() > deadline:
+                    message = f"the Milvus at {self.location} has not loaded {collection!r} in {_LOAD_S:g} s"
+                    raise StoreUnreachable(message, way_out="Look into its log, and at its memory.")
+                time.sleep(0.02)
         with self._turn:
-            self._loaded.add(collection)
+            self._loaded.update(collections)
 
     def has(self, collection: str) -> bool:
         """Whether there is such a collection."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from citewell.adapters.milvus.bodies import chunk_body, parts_of, record_body
-from citewell.adapters.milvus.catalogue import Row, document_id, part_entries
+from citewell.adapters.milvus.catalogue import Row, document_id
 from citewell.adapters.milvus.chunks import primary_key
 from citewell.adapters.milvus.filters import marks, tenant, token
 from citewell.adapters.milvus.schema import MAX_FIELD_BYTES, MAX_ITEMS
@@ -32,12 +32,12 @@ class NewVersion:
 
     Attributes:
         chunks: rows of the collection of chunks.
-        parts: rows of the catalogue: what comes behind the first part of long bodies.
+        parts: what comes behind the first part of long bodies, by the primary key of their chunk.
         document: the row of the catalogue that makes the version the current one.
     """
 
     chunks: list[dict[str, object]]
-    parts: list[dict[str, object]]
+    parts: dict[str, list[str]]
     document: Row
 
 
@@ -50,18 +50,21 @@ def new_version(change: DocumentChange, vectors: Sequence[NDArray[np.float32]], 
     record = change.document
     shared = _shared(record, version)
     chunks: list[dict[str, object]] = []
-    parts: list[dict[str, object]] = []
+    parts: dict[str, list[str]] = {}
     for chunk, vector in zip(change.chunks, vectors, strict=True):
         key = format_key(record.doc_id, chunk.chunk_index)
         first, *rest = parts_of(chunk_body(record, chunk))
         own = {"id": primary_key(key, version), "evidence": token(key), "body": first, "more": len(rest)}
         chunks.append(own | shared | _of_chunk(chunk, vector, key))
-        parts += part_entries(primary_key(key, version), version, rest)
+        if rest:
+            parts[primary_key(key, version)] = rest
     characters = sum(len(chunk.text) for chunk in change.chunks)
     body = record_body(record, characters, parts=bool(parts))
     if len(parts_of(body)) > 1:
         body = record_body(record, characters, parts=True)
-    return NewVersion(chunks, parts, Row(document_id(record.doc_id), "document", version, len(chunks), body))
+    centre: NDArray[np.float32] = np.stack(vectors).mean(axis=0, dtype=np.float32)
+    id_, content = document_id(record.doc_id), record.content_digest
+    return NewVersion(chunks, parts, Row(id_, "document", version, len(chunks), body, content, centre))
 
 
 def _shared(record: DocumentRecord, version: int) -> dict[str, object]:

@@ -75,12 +75,12 @@ def make_collections(client: Client, names: Names, dimensions: int) -> None:
     if not client.has(names.chunks):
         _make(client, names.chunks, _chunks(client, dimensions), _chunk_indexes(client), partitions=not client.is_lite)
     if not client.has(names.catalogue):
-        _make(client, names.catalogue, _catalogue(), _pad_index(), partitions=False)
+        _make(client, names.catalogue, _catalogue(dimensions), _only_vector("centre"), partitions=False)
 
 
 def make_sessions(client: Client, name: str) -> None:
     """Make the collection of sessions."""
-    _make(client, name, _sessions(), _pad_index(), partitions=False)
+    _make(client, name, _sessions(), _only_vector("pad"), partitions=False)
 
 
 def _make(client: Client, name: str, schema: object, indexes: object, *, partitions: bool) -> None:
@@ -148,7 +148,7 @@ def _chunk_indexes(client: Client) -> object:
     return indexes
 
 
-def _catalogue() -> object:
+def _catalogue(dimensions: int) -> object:
     from pymilvus import DataType  # noqa: PLC0415 - an extra
 
     schema = _schema()
@@ -158,7 +158,8 @@ def _catalogue() -> object:
     schema.add_field("number", DataType.INT64)
     schema.add_field("more", DataType.INT64)
     schema.add_field("body", DataType.VARCHAR, max_length=MAX_FIELD_BYTES)
-    schema.add_field("pad", DataType.FLOAT_VECTOR, dim=2)  # a collection without a vector is refused
+    schema.add_field("content", DataType.VARCHAR, max_length=_TOKEN_BYTES)
+    schema.add_field("centre", DataType.FLOAT_VECTOR, dim=dimensions)
     return schema
 
 
@@ -172,11 +173,11 @@ def _sessions() -> object:
     schema.add_field("session", DataType.VARCHAR, max_length=_TOKEN_BYTES)
     schema.add_field("at", DataType.DOUBLE)
     schema.add_field("body", DataType.VARCHAR, max_length=MAX_FIELD_BYTES)
-    schema.add_field("pad", DataType.FLOAT_VECTOR, dim=2)
+    schema.add_field("pad", DataType.FLOAT_VECTOR, dim=2)  # a collection without a vector is refused
     return schema
 
 
-def _pad_index() -> object:
+def _only_vector(name: str) -> object:
     indexes = _indexes()
-    indexes.add_index("pad", index_type="FLAT", metric_type="L2")
+    indexes.add_index(name, index_type="FLAT", metric_type="L2")
     return indexes

@@ -94,6 +94,11 @@ class State:
             self._gone = {version: self._gone.get(version, head.sequence) for version in retired}
             self.head = head
 
+    def forget(self) -> None:
+        """The collection was removed and made anew: what was known of it holds no longer."""
+        with self._lock:
+            self.head, self._gone, self.failed, self.is_suspect, self.unflushed = Head(), {}, (), True, 0
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Rows of versions that are not committed may appear from now on."""

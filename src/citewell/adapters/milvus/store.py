@@ -24,7 +24,7 @@ from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.derived import Derived
 from citewell.adapters.milvus.lease import Lease, NoLease
 from citewell.adapters.milvus.lite import lite_path
-from citewell.adapters.milvus.schema import SCHEMA_VERSION, make_collections, names_of
+from citewell.adapters.milvus.schema import MAX_WIDTH, SCHEMA_VERSION, make_collections, names_of
 from citewell.adapters.milvus.sessions import MilvusSessions
 from citewell.adapters.milvus.snapshot import EmptySnapshot, MilvusSnapshot
 from citewell.adapters.milvus.state import Head, State, shared_state
@@ -38,6 +38,7 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
+from citewell.model.catalogue import CatalogueChanges, Catalogued, Mark
 from citewell.ports import Snapshot, check_binding
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 _STALE_S = 1.0
 """How long a process takes the head for known: others may write to a server meanwhile."""
+_PORTION = 1_000
+"""How many documents are read at once for who keeps a copy of the catalogue."""
 _UNFLUSHED = 64
 """How many rows Lite may have in memory before a search has them flushed; BM25 wants none (its scores differ there)."""
 
@@ -135,8 +138,7 @@ class MilvusStore:
             yield EmptySnapshot()
             return
         self._check_whole()
-        if time.monotonic() - self._state.read_at > _STALE_S:
-            self._refresh()
+        self._hear()
         self._flush(bound, _UNFLUSHED)
         dimensions = bound.binding.embedder.dimensions
         snapshot = MilvusSnapshot(
@@ -189,6 +191,30 @@ class MilvusStore:
         bound = self._found()
         rows = bound.catalogue.of_kind("document") if bound else iter(())
         return iter(sorted((bodies.read_info(row.body, row.number) for row in rows), key=lambda info: info.doc_id))
+
+    def holders(self, content_digest: str) -> list[str]:
+        """The documents with this content, ordered by doc_id."""
+        bound = self._found()
+        rows = bound.catalogue.with_content(content_digest) if bound else []
+        return sorted(bodies.read_record(row.body).doc_id for row in rows)
+
+    def mark(self) -> Mark:
+        """The state of the store."""
+        if self._found() is None:
+            return Mark(None, 0)
+        self._hear()
+        return Mark(self._state, self._state.head.sequence)
+
+    def changes(self, since: Mark | None) -> CatalogueChanges:
+        """What of the catalogue was written after the mark, or ever, in portions; what was deleted isn't in it."""
+        bound = self._found()
+        if bound is None:
+            return CatalogueChanges(Mark(None, 0), (), 0, complete=True)
+        head = self._state.head
+        after = since.sequence if since is not None and since.origin is self._state else 0
+        until, rows = _portion(bound.catalogue, after, head.sequence)
+        documents = tuple(Catalogued(bodies.read_info(row.body, row.number), row.centre) for row in rows)
+        return CatalogueChanges(Mark(self._state, until), documents, head.documents, until >= head.sequence)
 
     def stored(self, doc_id: str) -> StoredDocument | None:
         """What the planner needs of the stored version."""
@@ -288,9 +314,8 @@ class MilvusStore:
             if self._client.has(self._names.chunks):
                 self._check_unfinished()
             return None
-        self._client.load(self._names.catalogue)
-        catalogue = Catalogue(self._client, self._names.catalogue)
-        held = catalogue.get([BINDING, HEAD], strong=True)
+        self._client.load(self._names.catalogue, self._names.chunks)
+        held = Catalogue(self._client, self._names.catalogue, 0).get([BINDING, HEAD], strong=True)
         if BINDING not in held:
             return None
         binding, schema = bodies.read_binding(held[BINDING].body)
@@ -300,19 +325,28 @@ class MilvusStore:
                 f" {SCHEMA_VERSION}",
                 way_out="Open them with the version of Citewell that filled them.",
             )
-        return self._joined(binding, catalogue, Head.read(held[HEAD].body))
+        return self._joined(binding, Head.read(held[HEAD].body))
 
-    def _joined(self, binding: StoreBinding, catalogue: Catalogue, head: Head) -> _Bound:
-        self._client.load(self._names.chunks)
+    def _joined(self, binding: StoreBinding, head: Head) -> _Bound:
+        dimensions = binding.embedder.dimensions
+        catalogue = Catalogue(self._client, self._names.catalogue, dimensions)
         chunks = Chunks(self._client, self._names.chunks)
+        if head.sequence < self._state.head.sequence:
+            self._begin_anew(catalogue)
         self._state.moved(head)
         lease = NoLease() if self._client.is_lite else Lease(catalogue, self._client.location)
-        dimensions = binding.embedder.dimensions
         writer = Writer(self._client, chunks, catalogue, self._state, lease, dimensions)
         derived = None if self._client.server.has_bm25 else Derived(chunks, catalogue, self._state)
         bound = _Bound(binding, chunks, catalogue, lease, writer, derived)
         self._damage = self._counted(bound)
         return bound
+
+    def _begin_anew(self, catalogue: Catalogue) -> None:
+        """A head behind the one known: unless a writer of this process has just moved it, it is another store's."""
+        with self._turn():
+            held = catalogue.get([HEAD], strong=True)
+            if HEAD in held and Head.read(held[HEAD].body).sequence < self._state.head.sequence:
+                self._state.forget()
 
     def _check_unfinished(self) -> None:
         """A collection without a catalogue is somebody else's, unless a store was being made when it was cut short."""
@@ -325,14 +359,19 @@ class MilvusStore:
 
     def _make(self, binding: StoreBinding) -> None:
         make_collections(self._client, self._names, binding.embedder.dimensions)
-        self._client.load(self._names.catalogue)
-        catalogue = Catalogue(self._client, self._names.catalogue)
+        self._client.load(self._names.catalogue, self._names.chunks)
+        catalogue = Catalogue(self._client, self._names.catalogue, binding.embedder.dimensions)
         catalogue.put(
             [
                 Row(BINDING, "meta", body=bodies.binding_body(binding, SCHEMA_VERSION)),
                 Row(HEAD, "meta", body=Head().body()),
             ]
         )
+
+    def _hear(self) -> None:
+        """Know what others have committed, at most a second late."""
+        if time.monotonic() - self._state.read_at > _STALE_S:
+            self._refresh()
 
     def _refresh(self) -> None:
         """Read the head, which other processes may have moved; within Lite there are none."""
@@ -410,6 +449,17 @@ class MilvusStore:
         """Refuse to answer from what is left; the catalogue and `verify` may still be read."""
         if self._damage is not None:
             raise self._damage
+
+
+def _portion(catalogue: Catalogue, after: int, sequence: int) -> tuple[int, list[Row]]:
+    """Some of the documents written since, and the sequence up to which they are all of them."""
+    rows: list[Row] = []
+    width = _PORTION
+    while after < sequence and len(rows) < _PORTION:
+        until = min(after + width, sequence)
+        rows += catalogue.written(after, until)
+        after, width = until, min(2 * width, MAX_WIDTH)
+    return after, rows
 
 
 def _check_there(location: str, *, create: bool) -> None:

@@ -152,8 +152,9 @@ class Writer:
         for start in range(0, len(rows), _AT_ONCE):
             self._chunks.insert(rows[start : start + _AT_ONCE])
             self._lease.beat()
-        parts = [part for version in new for part in version.parts]
-        self._catalogue.put_entries(parts)
+        for version in new:
+            for owner, rest in version.parts.items():
+                self._catalogue.put_parts(owner, version.document.version, rest)
 
     def _was_committed(self, head: Head) -> bool:
         """A request whose answer was lost may have been carried out all the same."""
