@@ -125,8 +125,7 @@ class Lookup:
     ) -> None:
         self._port = port
         self._budget, self._count_tokens = budget or Budget(), count_tokens
-        self._hints, self._reranker, self._memory = hints, reranker, memory
-        self._clock = clock
+        self._hints, self._reranker, self._memory, self._clock = hints, reranker, memory, clock
 
     def run(self, request: LookupRequest) -> LookupResult:
         """Look up evidence.
@@ -300,12 +299,11 @@ def _widened(
 
 def _with_hinted_category(request: LookupRequest, hinted: Hinted) -> LookupRequest:
     """Hybrid search may use the hinted category, if the hints agree on one, where the caller gave none (L0-2)."""
-    if hinted.note:
-        request = replace(request, notes=(*request.notes, hinted.note))
-    best = hinted.category
-    if best is None or request.category is not None or request.mode != "hybrid" or not request.policy.hints_filter:
+    request = replace(request, notes=(*request.notes, *filter(None, [hinted.note])))
+    if request.category is not None or request.mode != "hybrid" or not request.policy.hints_filter:
         return request
-    return replace(request, category=best, notes=(*request.notes, f"category {best!r} comes from the hints"))
+    notes = (f"category {hinted.category!r} comes from the hints",) if hinted.category is not None else ()
+    return replace(request, category=hinted.category, notes=request.notes + notes)
 
 
 def _status(
