@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.adapters.readers import declared
-from citewell.adapters.readers.decode import clean, decode
+from citewell.adapters.readers.decode import Decoded, clean, decode
 from citewell.errors import IngestError
 
 CHINESE = "数据库连接池耗尽时先扩容再重启网关"
@@ -190,3 +190,47 @@ def test_whatever_comes_in_is_clean_text_or_an_ingest_error(data: bytes) -> None
         return
     assert not {"\r", "\x00"} & set(text)
     text.encode("utf-8")
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        *(
+            (word, "cp1252")
+            for word in ("café", "naïve", "El Niño", "« hi »", "5 €", "§ 5", "© 2020", "garçon", "père")
+        ),
+        *((word, "cp1252") for word in ("coût élevé", "a\xa0b", "10°", "São Paulo", "Ångström", "Ærø", "don’t", "É")),
+        *((word, "cp1250") for word in ("Błąd połączenia", "Łódź", "nastavení sítě", "příliš")),
+        *((word, "gb18030") for word in ("连接池", "配置", "重启网关")),
+        *((word, "cp949") for word in ("연결 풀", "오류", "데이터베이스")),
+        *((word, "cp1251") for word in ("Сервер", "ошибка")),
+        *(
+            (word, "utf-16-le")
+            for word in ("Привет мир", "Καλημέρα κόσμε", "مرحبا بالعالم", "東京に住んでいます", "続ける")
+        ),
+        *((word, "utf-16-be") for word in ("Привет", "שלום עולם", "สวัสดีชาวโลก", "データベースの接続が枯渇した")),
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "The gateway was restarted. {}. It is slow.\n", "| key | {} |\n"])
+def test_a_few_words_are_told_even_among_english_ones(text: str, encoding: str, around: str) -> None:
+    """A model of languages has nothing to go by in one word; a wrong guess would be stored without a word."""
+    written = around.format(text)
+    assert decode(written.encode(encoding)).text == written
+
+
+@pytest.mark.requirement("INGEST-2")
+@pytest.mark.parametrize("text", ["Grow the pool – slowly.", "数据库连接池", "Après la panne", "Сервер не отвечает"])
+@pytest.mark.parametrize("fault", [b"\xff", b"\xe9", b"\xc3", b"\x92", b"\xa0"])
+def test_utf_8_with_one_bad_byte_is_refused_with_its_line_instead_of_read_as_something_else(
+    text: str, fault: bytes
+) -> None:
+    """Read as cp1252, its dashes and letters would be two or three wrong ones each."""
+    with pytest.raises(IngestError, match=f"it is not UTF-8 \\(byte {fault.hex()} on line 2\\)"):
+        decode(f"{text}\n".encode() + fault + f" {text}\n".encode())
+
+
+@pytest.mark.requirement("INGEST-2")
+def test_a_character_at_the_end_of_the_sample_does_not_hide_utf_16() -> None:
+    text = "数据" * 16_383 + "中\U0001f469" * 3
+    assert decode(text.encode("utf-16-le")) == Decoded(text, "utf-16-le")

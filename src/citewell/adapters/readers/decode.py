@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from citewell.adapters.readers.encodings import guess_encoding, reads_as_wide
+from citewell.adapters.readers.encodings import guess_encoding, is_damaged_utf8, reads_as_wide
 from citewell.errors import IngestError
 
 _MARKS = (
@@ -133,7 +133,7 @@ def _declared(data: bytes, declared: str | None) -> Decoded | None:
 
 def _detected(data: bytes) -> Decoded:
     _refuse_binary(data)
-    encoding = guess_encoding(data)
+    encoding = None if is_damaged_utf8(data) else guess_encoding(data)
     if encoding is None:
         fault = _first_fault(data)
         raise IngestError(
