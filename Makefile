@@ -41,8 +41,8 @@ soak: setup
 
 # Everything but the tests: format, lint, import rules, types, the built wheel.
 lint: setup
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python bench/check_wheel.py
@@ -51,8 +51,8 @@ lint: setup
 check: lint test
 
 format: setup
-	$(BIN)/ruff format src tests bench
-	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench examples
+	$(BIN)/ruff check --fix src tests bench examples
 
 bench: setup
 	$(BIN)/python bench/engine.py

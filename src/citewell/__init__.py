@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from citewell.config import Settings
     from citewell.errors import CitewellError
     from citewell.lookup import LookupResult
-    from citewell.model import Budget, Document, EvidenceBlock, IngestReport
+    from citewell.model import Budget, Document, EvidenceBlock, GuardReport, IngestReport
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ _HOMES = {
     "CitewellError": "citewell.errors",
     "Document": "citewell.model",
     "EvidenceBlock": "citewell.model",
+    "GuardReport": "citewell.model",
     "IngestReport": "citewell.model",
     "Knowledge": "citewell.app",
     "LookupResult": "citewell.lookup",
@@ -39,6 +40,7 @@ __all__ = [
     "CitewellError",
     "Document",
     "EvidenceBlock",
+    "GuardReport",
     "IngestReport",
     "Knowledge",
     "LookupResult",

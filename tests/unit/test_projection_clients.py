@@ -199,6 +199,26 @@ def test_openai_search_gives_id_title_and_a_url_that_is_never_empty() -> None:
     }
 
 
+@pytest.mark.requirement("PROJ-2")
+@pytest.mark.parametrize(
+    ("labels", "title"),
+    [
+        ({"title": "Etcd", "breadcrumb": "Etcd > Disk", "source": "s"}, "Etcd > Disk"),
+        ({"title": "Runbook", "breadcrumb": "Etcd > Disk", "source": "s"}, "Runbook > Etcd > Disk"),
+        ({"title": "Etcd", "source": "s"}, "Etcd"),
+        ({"breadcrumb": "Disk", "source": "s"}, "Disk"),
+        ({"source": "s"}, "s"),
+        ({}, "a#chunk-0"),
+    ],
+)
+def test_a_title_is_title_and_section_or_whatever_else_there_is(labels: dict[str, str], title: str) -> None:
+    projection = project(outcome(block("a#chunk-0", "x", **labels)))
+    assert to_openai_search(projection)["results"] == [
+        {"id": "a#chunk-0", "title": title, "url": "citewell:///a%23chunk-0"}
+    ]
+    assert to_search_results(projection)[1]["title"] == title
+
+
 @pytest.mark.requirement("PROJ-7")
 @pytest.mark.parametrize(
     "source",

@@ -122,6 +122,7 @@ def test_neighbours_take_nothing_from_hits(blocks: list[EvidenceBlock], budget: 
         ("eyJhbGciOiJIUzI1", 16),  # sixteen with digits and capitals, and no lower-case word: encoded
         ("eyJhbGciOiJIUzI", 8),  # fifteen are words and capitals: ey Jhb Gci Oi z I are 1 each, JIU 2
         ("a-B_9" * 4, 20),
+        ("7f9c-2ba4-e88f-48", 16),  # no capital: pieces of 1 each, ba together
         ("persistentVolume1", 7),  # words of ten and six, and a digit: 14/4 + 7/4 + 1 = 6.25
         ("node 12", 5),  # 5/4 + 2 + 1 = 4.25
         ("    ", 2),  # 6/4
