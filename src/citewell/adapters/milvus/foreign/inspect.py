@@ -215,7 +215,7 @@ class _Inspection:
         field = self._schema.fields.get(root(path))
         if sample:
             return any(follow(row, path) is not None for row in sample)
-        return self._schema.is_dynamic if field is None else path == root(path) or field.kind == "json"
+        return self._schema.is_dynamic if field is None else path == root(path) or field.kind in ("json", "text")
 
     def _check_chosen(self, chosen: FieldMap, sample: Sequence[Entity]) -> None:
         """What the caller maps must lead to something in a row or other; a typing error would hide everything else."""
