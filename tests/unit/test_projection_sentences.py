@@ -28,7 +28,7 @@ ANY = st.one_of(
         ['He said "stop it." ', "Then he left."],
         ["他说：“现在马上停止。”", "然后他就离开了这里。"],
         ["Version 3.14 of v1.2 is out. ", "Mr. Doe and J. Smith saw e.g. this, cf. Fig. 3, and etc. after it."],
-        ["It is slow. and a small letter goes on."],
+        ["It is slow. and a small letter goes on.  as it does after two spaces."],
         ["# A long heading\n\n", "A paragraph of\ntwo lines.\n\n", "Another one."],
         ["Do this first:\n", "- take the first\n", "- take the second\n", "1. count to one\n", "2) count to two"],
         ["| name | value |\n", "|------|-------|\n| a row | 1 |\n", "| b row | 2 |"],
