@@ -12,7 +12,7 @@ from citewell.ports import SessionStore, Store
 from citewell.testing.requirement import requirement
 from citewell.testing.samples import change
 from citewell.testing.sessions import SessionContract, entry, keys, names, record
-from citewell.testing.store_base import PATIENCE_S, StoreSuite, put, write
+from citewell.testing.store_base import PATIENCE_S, StoreSuite, key, put, write
 
 
 class StoreSessions(StoreSuite, SessionContract):
@@ -30,15 +30,15 @@ class StoreSessions(StoreSuite, SessionContract):
     @requirement("SESSION-2")
     def test_what_sessions_were_shown_survives_closing_and_opening_again(self, store: Store) -> None:
         put(store, "a.md", ["text"])
-        record(store.sessions(), "s", entry("a.md#chunk-0", 1.5, whole=False), scope=("x",))
+        record(store.sessions(), "s", entry(key("a.md"), 1.5, whole=False), scope=("x",))
         opened = self.reopen(store)
         if opened is None:
             pytest.skip("the engine keeps nothing")
         try:
             shown = opened.sessions().shown("s", ("x",), since=0.0)
-            assert shown == {"a.md#chunk-0": entry("a.md#chunk-0", 1.5, whole=False)}
+            assert shown == {key("a.md"): entry(key("a.md"), 1.5, whole=False)}
             record(opened.sessions(), "s", entry("b"), scope=("x",))
-            assert keys(opened.sessions(), "s", ("x",)) == ["a.md#chunk-0", "b"]
+            assert keys(opened.sessions(), "s", ("x",)) == [key("a.md"), "b"]
         finally:
             opened.close()
 
@@ -58,13 +58,13 @@ class StoreSessions(StoreSuite, SessionContract):
     def test_a_session_remembers_a_chunk_that_is_deleted_since(self, store: Store) -> None:
         """The guard needs it: what was shown and is gone is not the same as what never was (GUARD-1)."""
         put(store, "a.md", ["text"])
-        record(store.sessions(), "s", entry("a.md#chunk-0"))
+        record(store.sessions(), "s", entry(key("a.md")))
         store.delete(["a.md"])
-        assert keys(store.sessions(), "s") == ["a.md#chunk-0"]
+        assert keys(store.sessions(), "s") == [key("a.md")]
 
     @requirement("SESSION-2")
     def test_sessions_are_no_documents(self, store: Store) -> None:
-        record(store.sessions(), "s", entry("a.md#chunk-0"))
+        record(store.sessions(), "s", entry(key("a.md")))
         assert list(store.documents()) == []
         assert store.status().chunks == 0
         assert store.verify().ok
