@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
@@ -18,11 +19,13 @@ from citewell.adapters.readers.decode import clean
 from citewell.adapters.readers.pdf_headings import Entry, by_outline, by_size, largest_line
 from citewell.adapters.readers.pdf_layout import Line, Page, page_of
 from citewell.adapters.readers.pdf_pages import assembled
+from citewell.adapters.readers.pdf_scan import refuse_bombs
 from citewell.errors import IngestError
 from citewell.model import Locator, Text
 
 _LOCK = threading.Lock()
 _MOST_PAGES = 20_000
+_LONGEST = 600.0
 _MOST_CHARACTERS = 100_000_000
 _MOST_ENTRIES = 5_000
 _DEEPEST_ENTRY = 6
@@ -40,8 +43,9 @@ def read_pdf(data: bytes, name: str) -> Text:
     """A PDF file; blank, with the reason as a remark, if it is locked or holds images only.
 
     Raises:
-        IngestError: it is damaged, or has more pages or text than can be read.
+        IngestError: it is damaged, has more pages or text than can be read, or takes too long.
     """
+    refuse_bombs(data)
     with _LOCK:
         try:
             document = pypdfium2.PdfDocument(data)
@@ -77,7 +81,13 @@ def _pages(document: pypdfium2.PdfDocument) -> Iterator[Page]:
     if count > _MOST_PAGES:
         raise IngestError(f"it has {count:,} pages, more than {_MOST_PAGES:,}", way_out="Split it into several files.")
     characters = 0
+    deadline = time.monotonic() + _LONGEST
     for index in range(count):
+        if time.monotonic() > deadline:
+            raise IngestError(
+                f"its first {index:,} pages took longer than {_LONGEST:.0f} seconds",
+                way_out="Print it into a new file.",
+            )
         page = page_of(*_lines(document, index))
         characters += len(page.body)
         if characters > _MOST_CHARACTERS:
@@ -91,9 +101,10 @@ def _lines(document: pypdfium2.PdfDocument, index: int) -> tuple[list[Line], flo
     """The lines of a page with where they stand, and the page's height; a page that is damaged has none."""
     try:
         page = document[index]
+        text_page = page.get_textpage()
     except pypdfium2.PdfiumError:
         return [], 0.0
-    with closing(page), closing(page.get_textpage()) as text_page:
+    with closing(page), closing(text_page):
         text, measured = _characters(text_page)
         height = page.get_height()
         lines: list[Line] = []
