@@ -104,7 +104,7 @@ class Knowledge(Filling):
         store = open_store(where, settings.store, create=create)
         try:
             chosen = embedder if embedder is not None else open_embedder(settings.embedder, store.binding())
-            knowledge = cls(store, chosen, settings, readers, owned=embedder is None)
+            knowledge = cls(store, chosen, settings, readers, reranker=reranker, owned=embedder is None)
         except BaseException:
             store.close()
             raise

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from citewell.testing.embedder import EmbedderContract
+    from citewell.testing.reranker import RerankerContract
     from citewell.testing.search import SearchPortContract
     from citewell.testing.sessions import SessionContract
     from citewell.testing.store import StoreContract
 
-__all__ = ["EmbedderContract", "SearchPortContract", "SessionContract", "StoreContract"]
+__all__ = ["EmbedderContract", "RerankerContract", "SearchPortContract", "SessionContract", "StoreContract"]
 
 _SUITES = (
     "embedder",
+    "reranker",
     "search",
     "search_answers",
     "search_base",
@@ -41,6 +43,7 @@ _SUITES = (
 
 _HOMES = {
     "EmbedderContract": "citewell.testing.embedder",
+    "RerankerContract": "citewell.testing.reranker",
     "SearchPortContract": "citewell.testing.search",
     "SessionContract": "citewell.testing.sessions",
     "StoreContract": "citewell.testing.store",

@@ -79,7 +79,7 @@ def read_scores(answer: object, wanted: int, style: Style, origin: str) -> list[
 
 
 def _entries(answer: object, style: Style, origin: str) -> list[dict[str, object]]:
-    found = answer.get(style.results) if style.results and isinstance(answer, dict) else answer
+    found = answer if not style.results else answer.get(style.results) if isinstance(answer, dict) else None
     if isinstance(found, list) and all(isinstance(entry, dict) for entry in found):
         return found
     raise _refuse(f"{origin} gave {_shape(answer)} where a list of scores should be")
