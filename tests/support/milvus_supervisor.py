@@ -65,6 +65,7 @@ def main(folder: Path) -> None:
     server.set_base_dir(str(folder / "data"))
     server.start()
     try:
+        (folder / "pid").write_text(str(server.server_proc.pid), encoding="utf-8")
         (folder / "port.new").write_text(str(server.listen_port), encoding="utf-8")
         (folder / "port.new").replace(folder / "port")
         seen = time.monotonic()

@@ -101,6 +101,8 @@ class Client:
         self._closed = False
         self._turn = threading.Lock()
         self._loaded: set[str] = set()
+        self._deletions: dict[str, int] = {}
+        """How many there were in each collection since it was read at the level `Strong`."""
         self._path: Path | None = lite_path(location) if location.startswith("milvus:") else None
         if self._path is not None:
             hold(self._path)
@@ -126,9 +128,28 @@ class Client:
         """
         if self._closed:
             raise StoreUnreachable(f"the store {self.location} is closed", way_out="Open it again.")
+        options.setdefault("timeout", self.timeout_s)
         with self._translating(name), self.writing() if name in _WRITES else nullcontext():
-            options.setdefault("timeout", self.timeout_s)
-            return getattr(self._client, name)(*args, **options)
+            if self.is_lite:
+                return getattr(self._client, name)(*args, **options)
+            return self._call_server(name, str(args[0]) if args else "", args, options)
+
+    def _call_server(self, name: str, collection: str, args: tuple[object, ...], options: dict[str, object]) -> Any:  # noqa: ANN401 - as `call`
+        """Make a call, so that a read of the level `Session` waits for the deletions of this process too.
+
+        It waits for its other writes as it is, but of a deletion a server (2.3) does not say when it was: the first
+        read after one waits for everything.
+        """
+        deletions = self._deletions.get(collection, 0)
+        if deletions and options.get("consistency_level") == "Session":
+            options["consistency_level"] = "Strong"
+        answer = getattr(self._client, name)(*args, **options)
+        with self._turn:
+            if name == "delete":
+                self._deletions[collection] = self._deletions.get(collection, 0) + 1
+            elif options.get("consistency_level") == "Strong" and self._deletions.get(collection) == deletions:
+                self._deletions[collection] = 0
+        return answer
 
     def guarded(self, action: Callable[[], T]) -> T:
         """Do something else with pymilvus, such as turning a page; what it raises comes out translated."""

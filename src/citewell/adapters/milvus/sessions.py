@@ -81,7 +81,7 @@ class MilvusSessions:
 
     def _row(self, kind: str, session: str, scope: tuple[str, ...] | None, entry: Shown) -> dict[str, object]:
         owner = _owner(session, scope)
-        body = to_json([session, scope, entry.evidence_key, entry.digest, entry.at, entry.whole])
+        body = to_json([session, scope, entry.evidence_key, entry.digest, entry.at, entry.chars])
         if len(body.encode("utf-8", "replace")) > MAX_FIELD_BYTES:
             raise InvalidRequest(
                 "a session, its scope and an evidence key are together longer than 65,535 bytes",
@@ -164,5 +164,5 @@ def _order(owner: _Owner) -> tuple[str, bool, tuple[str, ...]]:
 
 
 def _read(row: Any) -> tuple[_Owner, Shown]:  # noqa: ANN401 - a mapping of pymilvus's own
-    session, scope, key, digest, at, whole = json.loads(row["body"])
-    return (session, None if scope is None else tuple(scope)), Shown(key, digest, at, whole=whole)
+    session, scope, key, digest, at, chars = json.loads(row["body"])
+    return (session, None if scope is None else tuple(scope)), Shown(key, digest, at, chars)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from citewell.adapters.milvus.chunks import Chunks
-    from citewell.adapters.milvus.client import Client
     from citewell.adapters.milvus.lease import Lease, NoLease
 
 _AT_ONCE = 1_000
@@ -39,14 +38,13 @@ class Writer:
 
     def __init__(
         self,
-        client: Client,
         chunks: Chunks,
         catalogue: Catalogue,
         state: State,
         lease: Lease | NoLease,
         dimensions: int,
     ) -> None:
-        self._client, self._chunks, self._catalogue, self._state = client, chunks, catalogue, state
+        self._chunks, self._catalogue, self._state = chunks, catalogue, state
         self._lease, self._dimensions = lease, dimensions
 
     def apply(self, changes: Sequence[DocumentChange]) -> None:

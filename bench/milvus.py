@@ -1,0 +1,206 @@
+"""Milvus beside the embedded engine and beside bare pymilvus, on synthetic chunks: what a lookup adds, and what differs.
+
+    python bench/milvus.py [--chunks 5000] [--dims 384] [--lookups 500] [--uri URI] [--json FILE]
+
+Without a URI, Milvus Lite. Two things are measured: how long a dense lookup takes over the one bare pymilvus search
+that it makes (same arguments, in turns, so that the machine's noise meets both), and how far the answers of 500 lookups
+agree with those of the embedded engine, path by path. Exit code 1 if a bound is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell import Knowledge, Settings
+from citewell.adapters.local import LocalStore
+from citewell.adapters.milvus import MilvusStore
+from citewell.model import EmbedderIdentity, Filters, Scored, StoreBinding
+from citewell.ports import Store
+from engine_corpus import Corpus
+
+BATCH = 170
+WIDTH = 50
+SHOWN = 10
+
+
+class Prepared:
+    """An embedder that knows its queries beforehand: what is timed is the lookup, not a model."""
+
+    name = "prepared"
+    fingerprint = "prepared"
+    max_tokens = 10_000
+
+    def __init__(self, queries: NDArray[np.float32]) -> None:
+        self._queries = queries
+        self.dimensions = int(queries.shape[1])
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector of query `q7`."""
+        return self._queries[int(text[1:])]
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Passages come with their vectors."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Milliseconds, medians over the lookups."""
+
+    lookup: float
+    bare: float
+
+    @property
+    def bound(self) -> float:
+        """What the lookup may take."""
+        return 1.15 * self.bare + 2
+
+
+def fill(store: Store, corpus: Corpus) -> float:
+    """Write the corpus and return how many seconds it took."""
+    store.bind(StoreBinding(EmbedderIdentity("prepared", corpus.dims, "prepared"), "bench"))
+    started = time.perf_counter()
+    changes = corpus.changes()
+    while batch := list(islice(changes, BATCH)):
+        store.apply(batch)
+    compact = getattr(store, "compact", None)
+    if callable(compact):
+        compact()
+    return time.perf_counter() - started
+
+
+def queries_of(corpus: Corpus, count: int) -> tuple[NDArray[np.float32], list[list[str]]]:
+    """Vectors near stored ones, and terms of stored chunks: two to eight of them."""
+    chance = np.random.default_rng(7)
+    rows = chance.integers(0, corpus.size, count)
+    near = corpus.vectors[rows] + 0.5 * chance.standard_normal((count, corpus.dims)) / corpus.dims**0.5
+    vectors = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
+    terms = [
+        [corpus.words[term] for term in chance.choice(corpus.terms[row], size=chance.integers(2, 9), replace=False)]
+        for row in rows
+    ]
+    return vectors, terms
+
+
+def overhead(store: MilvusStore, vectors: NDArray[np.float32]) -> Overhead:
+    """A dense lookup and its search made bare, in turns."""
+    knowledge = Knowledge(store, Prepared(vectors), Settings.of({}))
+    bare = bare_search(store, vectors)
+    lookups, searches = [], []
+    for number in range(len(vectors)):
+        for times, act in ((lookups, lambda at: knowledge.lookup(f"q{at}", mode="dense")), (searches, bare)):
+            started = time.perf_counter()
+            act(number)
+            times.append((time.perf_counter() - started) * 1000)
+    return Overhead(statistics.median(lookups), statistics.median(searches))
+
+
+def bare_search(store: MilvusStore, vectors: NDArray[np.float32]) -> Callable[[int], object]:
+    """The search that a dense lookup makes, by pymilvus alone."""
+    from pymilvus import MilvusClient  # noqa: PLC0415 - only here
+
+    client = MilvusClient(uri=store.location.removeprefix("milvus:"))
+    how = {"metric_type": "IP", "params": {} if store.location.startswith("milvus:") else {"ef": 192}}
+
+    def search(number: int) -> object:
+        return client.search(
+            store.collection, [vectors[number].tolist()], anns_field="vector", filter="", limit=WIDTH + 1,
+            search_params=how, output_fields=["body", "more"], consistency_level="Session",
+        )  # fmt: skip
+
+    return search
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two rankings per query agree."""
+
+    same_order: float
+    same_top: float
+    overlap: float
+    differing: list[str]
+
+
+def agreement(here: Sequence[Sequence[Scored]], there: Sequence[Sequence[Scored]]) -> Agreement:
+    """Of all queries: the share with the same keys in the same order, the same first key, the mean overlap at 20."""
+    pairs = [([hit.key for hit in one], [hit.key for hit in other]) for one, other in zip(here, there, strict=True)]
+    overlaps = [len({*one[:20]} & {*other[:20]}) / max(len(one[:20]), 1) for one, other in pairs]
+    differing = [f"q{at}: {one[:3]} / {other[:3]}" for at, (one, other) in enumerate(pairs) if one != other]
+    return Agreement(
+        sum(one == other for one, other in pairs) / len(pairs),
+        sum(one[:1] == other[:1] for one, other in pairs) / len(pairs),
+        statistics.mean(overlaps),
+        differing,
+    )
+
+
+def answers(
+    store: Store, vectors: NDArray[np.float32], terms: list[list[str]]
+) -> tuple[list[tuple[Scored, ...]], list[tuple[Scored, ...]]]:
+    """What both paths return for every query."""
+    with store.snapshot() as snapshot:
+        dense = [snapshot.dense(vector, WIDTH, Filters()) for vector in vectors]
+        lexical = [snapshot.lexical(held, WIDTH, Filters()) for held in terms]
+    return dense, lexical
+
+
+def main() -> int:
+    """Measure, print, and say whether the bounds hold."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--chunks", type=int, default=5_000)
+    parser.add_argument("--dims", type=int, default=384)
+    parser.add_argument("--lookups", type=int, default=500)
+    parser.add_argument("--uri", default="")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    corpus = Corpus(options.chunks, options.dims)
+    vectors, terms = queries_of(corpus, options.lookups)
+    with tempfile.TemporaryDirectory() as folder:
+        local = LocalStore.open(Path(folder) / "local")
+        milvus = MilvusStore.open(
+            options.uri or f"milvus:{folder}/kb.db", collection=f"bench_{uuid.uuid4().hex[:8]}", timeout_s=60
+        )
+        seconds = {"local": fill(local, corpus), "milvus": fill(milvus, corpus)}
+        spent = overhead(milvus, vectors)
+        ours, theirs = answers(local, vectors, terms), answers(milvus, vectors, terms)
+        server = dict(milvus.status().details)["milvus"]
+        local.close()
+        milvus.close()
+    dense, lexical = agreement(ours[0], theirs[0]), agreement(ours[1], theirs[1])
+    is_exact = not options.uri
+    bounds = {
+        "dense lookup over its bare search": spent.lookup <= spent.bound,
+        "dense: same keys, same order": dense.same_order == 1.0 if is_exact else dense.overlap >= 0.99,
+        "lexical: same first key >= .95": lexical.same_top >= 0.95,
+        "lexical: overlap at 20 >= .90": lexical.overlap >= 0.90,
+    }
+    print(f"{server}, {options.chunks} chunks of {options.dims} dimensions, {options.lookups} lookups")
+    print(f"filled in {seconds['local']:.1f} s (local), {seconds['milvus']:.1f} s (milvus)")
+    print(f"dense lookup {spent.lookup:.2f} ms, bare search {spent.bare:.2f} ms, bound {spent.bound:.2f} ms")
+    for name, found in (("dense", dense), ("lexical", lexical)):
+        print(f"{name}: same order {found.same_order:.3f}, same first {found.same_top:.3f}, overlap {found.overlap:.3f}")
+        for line in found.differing[:SHOWN]:
+            print(f"    {line}")
+    for name, holds in bounds.items():
+        print(f"{'ok  ' if holds else 'MISS'} {name}")
+    if options.json:
+        figures = {"overhead": [spent.lookup, spent.bare], "dense": dense.overlap, "lexical": lexical.overlap}
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    return 0 if all(bounds.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
