@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from citewell.adapters.rerankers.texts import clean
 from citewell.errors import ConfigError, RerankerError
 
 _BATCH = 16
@@ -44,7 +45,9 @@ class FastembedReranker:
         with self._turn:
             model = self._loaded()
             try:
-                return [float(score) for score in model.rerank(query, list(texts), batch_size=_BATCH)]
+                return [
+                    float(score) for score in model.rerank(clean(query), list(map(clean, texts)), batch_size=_BATCH)
+                ]
             except Exception as error:
                 raise RerankerError(
                     f"{self.name} failed: {type(error).__name__}: {error}", way_out="See the log for the traceback."

@@ -13,6 +13,7 @@ import httpx2
 
 from citewell.adapters.http import Endpoint, Patience, Refused, Voice
 from citewell.adapters.rerankers.styles import STYLES, Style, read_scores
+from citewell.adapters.rerankers.texts import clean
 from citewell.errors import ConfigError, RerankerError
 
 _ANSWER_BYTES = 1 << 20
@@ -92,9 +93,9 @@ class HttpReranker:
                 answers with what are no such scores.
         """
         deadline = self._clock() + self._timeout_s
-        cleaned, scores = [_sendable(text) for text in texts], list[float]()
+        cleaned, scores = [_filled(text) for text in texts], list[float]()
         for start in range(0, len(cleaned), self._batch_size):
-            scores += self._score(_sendable(query), cleaned[start : start + self._batch_size], deadline)
+            scores += self._score(_filled(query), cleaned[start : start + self._batch_size], deadline)
         return scores
 
     def close(self) -> None:
@@ -162,6 +163,6 @@ def _check(*, model: str, **positive: float) -> None:
             raise ConfigError(f"{name} can't be {value}", way_out="It must be more than 0.")
 
 
-def _sendable(text: str) -> str:
-    """The text without lone surrogates, which have no UTF-8; one space for none, which endpoints refuse."""
-    return text.encode("utf-8", "replace").decode() or " "
+def _filled(text: str) -> str:
+    """The text, or one space: endpoints refuse an empty string, and with it the whole portion."""
+    return clean(text) or " "

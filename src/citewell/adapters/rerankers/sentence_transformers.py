@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from citewell.adapters.rerankers.texts import clean
 from citewell.errors import ConfigError, RerankerError
 
 _BATCH = 16
@@ -50,7 +51,7 @@ class SentenceTransformersReranker:
         with self._turn:
             model = self._loaded()
             try:
-                pairs = [(query, text) for text in texts]
+                pairs = [(clean(query), clean(text)) for text in texts]
                 scores = model.predict(pairs, batch_size=_BATCH, show_progress_bar=False) if pairs else []
             except Exception as error:
                 raise RerankerError(
