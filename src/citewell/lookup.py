@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 from citewell import context
 from citewell.admission import LookupRequest
@@ -42,7 +43,7 @@ from citewell.postprocess import full_documents, refine
 from citewell.projection import project
 from citewell.rerank import Reranked, rerank
 from citewell.scope import is_visible
-from citewell.sessions import SessionMemory
+from citewell.sessions import OnShown, Seen, SessionMemory
 
 _log = logging.getLogger("citewell.lookup")
 
@@ -52,9 +53,7 @@ class LookupResult(LookupOutcome):
     """What `Knowledge.lookup` returns: everything that was found, and how to show it to an agent."""
 
     budget: Budget = field(default_factory=Budget, repr=False)
-    on_shown: Callable[[tuple[EvidenceBlock, ...], frozenset[str]], None] | None = field(
-        default=None, repr=False, compare=False
-    )
+    on_shown: OnShown | None = field(default=None, repr=False, compare=False)
     count_tokens: Callable[[str], float] | None = field(default=None, repr=False, compare=False)
 
     def to_agent(self, budget: Budget | None = None) -> dict[str, object]:
@@ -82,8 +81,9 @@ class LookupResult(LookupOutcome):
         return tuple(block for block in self.evidence if block.evidence_key in keys)
 
 
-def _cut_short(seen: Mapping[str, object]) -> frozenset[str]:
-    return frozenset(str(item["document_id"]) for item in _items(seen) if item["truncated"])
+def _cut_short(seen: Mapping[str, object]) -> dict[str, int]:
+    """How many characters are shown of each text that is not shown whole."""
+    return {str(item["document_id"]): len(str(item["content"])) for item in _items(seen) if item["truncated"]}
 
 
 def _items(seen: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -162,17 +162,18 @@ class Lookup:
         evidence, no_neighbours = _widened(kept, request, port)
         laps.mark("context")
 
-        repeats, no_memory = self._repeats(request, evidence)
+        seen, no_memory = self._seen(request, evidence)
         laps.mark("session")
 
         first = {hit.evidence_key for hit in response.hits}
         return LookupResult(
             query=request.query,
-            status=_status(response, visible, evidence, repeats),
+            status=_status(response, visible, evidence, seen.whole),
             degraded=_causes(response, further, no_hints, ranked.cause, no_neighbours, no_memory),
             evidence=evidence,
             hints=hinted.hints if request.policy.hints else (),
-            already_shown=repeats,
+            already_shown=seen.whole,
+            partly_shown=seen.partly,
             trace=Trace(
                 mode=request.mode,
                 settings=_settings(request),
@@ -206,21 +207,19 @@ class Lookup:
             return Reranked(hits)
         return rerank(request.query, hits, self._reranker, request.policy.rerank_k or request.policy.retrieve_k)
 
-    def _repeats(self, request: LookupRequest, evidence: tuple[EvidenceBlock, ...]) -> tuple[frozenset[str], str]:
+    def _seen(self, request: LookupRequest, evidence: tuple[EvidenceBlock, ...]) -> tuple[Seen, str]:
         """What of this evidence the session was shown before; and why that isn't known."""
         memory, session = self._memory, request.session
         if memory is None or session is None or request.repeat:
-            return frozenset(), ""
-        repeats, error = attempt(
-            lambda: memory.repeats(session, request.scope, evidence), StoreError, "the session could not be read"
+            return Seen(), ""
+        seen, error = attempt(
+            lambda: memory.seen(session, request.scope, evidence), StoreError, "the session could not be read"
         )
-        return repeats or frozenset(), f"session: {error.message}" if error else ""
+        return seen or Seen(), f"session: {error.message}" if error else ""
 
-    def _recorder(self, request: LookupRequest) -> Callable[[tuple[EvidenceBlock, ...], frozenset[str]], None] | None:
+    def _recorder(self, request: LookupRequest) -> OnShown | None:
         memory, session = self._memory, request.session
-        if memory is None or session is None:
-            return None
-        return lambda shown, cut: memory.record(session, request.scope, shown, cut=cut)
+        return None if memory is None or session is None else partial(memory.record, session, request.scope)
 
 
 def _session(port: KnowledgeSearchPort) -> AbstractContextManager[KnowledgeSearchPort]:

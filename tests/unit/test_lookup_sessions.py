@@ -49,10 +49,10 @@ def items(seen: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def remembered(knowledge: Knowledge, session: str = "s", scope: tuple[str, ...] | None = None) -> dict[str, bool]:
-    """Whether each document was shown whole, by its name."""
+def remembered(knowledge: Knowledge, session: str = "s", scope: tuple[str, ...] | None = None) -> dict[str, int | None]:
+    """How many characters of each document were shown, None = all, by its name."""
     shown = knowledge._store.sessions().shown(session, scope, since=0.0)
-    return {key.partition("#")[0]: entry.whole for key, entry in sorted(shown.items())}
+    return {key.partition("#")[0]: entry.chars for key, entry in sorted(shown.items())}
 
 
 @pytest.mark.requirement("SESSION-1", "PROJ-6")
@@ -74,7 +74,7 @@ def test_what_is_new_comes_whole_beside_references(knowledge: Knowledge) -> None
     seen = knowledge.lookup(PARAPHRASE, session="s", return_n=2).to_agent()
     assert seen["status"] == "ok"
     assert items(seen) == {"pool.md": "-", "gateway.md": "Restart the gateway after the pool has grown."}
-    assert remembered(knowledge) == {"gateway.md": True, "pool.md": True}
+    assert remembered(knowledge) == {"gateway.md": None, "pool.md": None}
 
 
 @pytest.mark.requirement("SESSION-1", "GUARD-1")
@@ -84,7 +84,7 @@ def test_only_what_is_shown_to_the_agent_is_recorded(knowledge: Knowledge) -> No
     assert result.already_shown == frozenset()
     assert remembered(knowledge) == {}
     result.to_agent(Budget(max_items=1))
-    assert remembered(knowledge) == {"pool.md": True}
+    assert remembered(knowledge) == {"pool.md": None}
     assert items(knowledge.lookup(QUESTION, session="s", return_n=2).to_agent())["gateway.md"] != "-"
 
 
@@ -96,10 +96,28 @@ def test_a_text_that_was_cut_short_is_remembered_by_its_id_and_shown_again(
     result = knowledge.lookup(QUESTION, session="s", return_n=1)
     seen: Any = result.to_agent(budget)
     assert seen["evidence"][0]["truncated"]
-    assert remembered(knowledge) == {"pool.md": False}
+    assert remembered(knowledge) == {"pool.md": len(seen["evidence"][0]["content"])}
     again: Any = knowledge.lookup(PARAPHRASE, session="s", return_n=1).to_agent()
     assert (again["status"], again["evidence"][0]["content"]) == ("ok", result.evidence[0].text)
-    assert remembered(knowledge) == {"pool.md": True}
+    assert remembered(knowledge) == {"pool.md": None}
+
+
+@pytest.mark.requirement("SESSION-1", "PROJ-6")
+def test_a_text_of_which_no_more_can_be_shown_than_before_is_a_reference_that_says_there_is_more() -> None:
+    """Else a limit per item below the size of chunks would make a session forget everything."""
+    settings = Settings.of({"retrieval.search.mode": "hybrid", "rag.hints": False, "projection.max-chars-per-item": 60})
+    with Knowledge.open("memory:", settings=settings, embedder=HashEmbedder()) as knowledge:
+        fill(knowledge)
+        first: Any = knowledge.lookup(QUESTION, session="s", return_n=1).to_agent()
+        again = knowledge.lookup(PARAPHRASE, session="s", return_n=1)
+        assert (again.already_shown, dict(again.partly_shown)) == (frozenset(), {"pool.md#chunk-0": 52})
+        seen: Any = again.to_agent()
+        assert first["evidence"][0]["content"] == "The pool is exhausted when clients keep connections."
+        assert seen["status"] == "all_already_shown"
+        assert (seen["evidence"][0]["content"], seen["evidence"][0]["truncated"]) == ("", True)
+        assert seen["evidence"][0]["already_shown"]
+        longer: Any = knowledge.lookup(QUESTION, session="s", return_n=1).to_agent(Budget(max_chars_per_item=200))
+        assert (longer["status"], 60 < len(longer["evidence"][0]["content"]) <= 200) == ("ok", True)
 
 
 @pytest.mark.requirement("SESSION-1")

@@ -24,14 +24,32 @@ def chunk(
     )
 
 
-def projected(*blocks: EvidenceBlock, shown: set[str] | None = None, budget: Budget = UNLIMITED) -> dict[str, Any]:
-    status = "all_already_shown" if shown and shown >= {block.evidence_key for block in blocks} else "ok"
-    outcome = LookupOutcome("q", status, (), blocks, Trace(mode="hybrid"), already_shown=frozenset(shown or ()))  # type: ignore[arg-type]
+def projected(
+    *blocks: EvidenceBlock,
+    shown: set[str] | None = None,
+    partly: dict[str, int] | None = None,
+    budget: Budget = UNLIMITED,
+) -> dict[str, Any]:
+    all_shown = bool(shown) and {block.evidence_key for block in blocks} <= (shown or set())
+    outcome = LookupOutcome(
+        "q",
+        "all_already_shown" if all_shown else "ok",
+        (),
+        blocks,
+        Trace(mode="hybrid"),
+        already_shown=frozenset(shown or ()),
+        partly_shown=partly or {},
+    )
     return project(outcome, budget)
 
 
-def items(*blocks: EvidenceBlock, shown: set[str] | None = None, budget: Budget = UNLIMITED) -> list[dict[str, Any]]:
-    evidence = projected(*blocks, shown=shown, budget=budget)["evidence"]
+def items(
+    *blocks: EvidenceBlock,
+    shown: set[str] | None = None,
+    partly: dict[str, int] | None = None,
+    budget: Budget = UNLIMITED,
+) -> list[dict[str, Any]]:
+    evidence = projected(*blocks, shown=shown, partly=partly, budget=budget)["evidence"]
     assert isinstance(evidence, list)
     return evidence
 
@@ -135,6 +153,43 @@ def test_references_to_neighbours_give_way_to_everything_else() -> None:
         "a#chunk-4",
         "a#chunk-9",
     ]
+
+
+@pytest.mark.requirement("SESSION-1", "PROJ-4")
+@pytest.mark.parametrize(
+    ("known", "content", "repeat"), [(0, "x" * 50, False), (49, "x" * 50, False), (50, "", True), (80, "", True)]
+)
+def test_a_text_that_is_cut_short_again_comes_only_if_more_of_it_does(known: int, content: str, repeat: bool) -> None:
+    partly = {"a#chunk-0": known} if known else {}
+    (item,) = items(chunk(0, "x" * 100), partly=partly, budget=limits(chars=50))
+    assert (item["content"], item["truncated"], item.get("already_shown", False)) == (content, True, repeat)
+
+
+@pytest.mark.requirement("SESSION-1", "PROJ-4")
+def test_a_text_of_which_a_beginning_was_shown_comes_whole_where_there_is_room() -> None:
+    (item,) = items(chunk(0, "x" * 100), partly={"a#chunk-0": 99}, budget=limits(chars=100))
+    assert (item["content"], item["truncated"], "already_shown" in item) == ("x" * 100, False, False)
+
+
+@pytest.mark.requirement("SESSION-1", "PROJ-4")
+def test_what_a_repeated_beginning_frees_goes_to_the_others() -> None:
+    first, second = items(chunk(0, "x" * 400), chunk(3, "y" * 300), partly={"a#chunk-0": 350}, budget=limits(chars=300))
+    assert (first["content"], second["content"]) == ("", "y" * 300)
+
+
+@pytest.mark.requirement("SESSION-1", "PROJ-6")
+def test_if_no_more_of_anything_can_be_shown_all_is_said_to_be_shown() -> None:
+    blocks, budget = [chunk(0, "x" * 100), chunk(3, "y" * 100)], limits(chars_per_item=50)
+    assert projected(*blocks, partly={"a#chunk-0": 50, "a#chunk-3": 50}, budget=budget)["status"] == "all_already_shown"
+    assert projected(*blocks, partly={"a#chunk-0": 50}, budget=budget)["status"] == "ok"
+    assert projected(*blocks, shown={"a#chunk-0"}, partly={"a#chunk-3": 50}, budget=budget)["status"] == (
+        "all_already_shown"
+    )
+    one = projected(*blocks, partly={"a#chunk-0": 50}, budget=limits(items=1, chars=50))
+    assert (one["status"], keys(one["evidence"])) == ("ok", ["a#chunk-3"]), "what is new takes the place"
+    blocks.append(chunk(6, "z" * 60, role="neighbour"))
+    wide = projected(*blocks, partly={"a#chunk-0": 50, "a#chunk-3": 50}, budget=budget)
+    assert (wide["status"], wide["omitted"]) == ("ok", [{"document_id": "a#chunk-6", "reason": "budget_chars"}])
 
 
 TEXTS = st.text("ab 字。", max_size=60)

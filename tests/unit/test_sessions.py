@@ -6,7 +6,7 @@ import pytest
 
 from citewell.adapters.memory_sessions import MemorySessions
 from citewell.model import EvidenceBlock, SessionPolicy, Shown
-from citewell.sessions import SessionMemory
+from citewell.sessions import Seen, SessionMemory
 
 
 class Clock:
@@ -31,7 +31,7 @@ def block(key: str, text: str = "text", *, digest: str | None = None) -> Evidenc
 
 
 def repeats(held: SessionMemory, *blocks: EvidenceBlock, scope: tuple[str, ...] | None = None) -> set[str]:
-    return set(held.repeats("s", scope, blocks))
+    return set(held.seen("s", scope, blocks).whole)
 
 
 @pytest.mark.requirement("SESSION-1")
@@ -40,8 +40,8 @@ def test_what_was_shown_is_a_repeat_and_nothing_else_is(clock: Clock) -> None:
     assert repeats(held, block("a"), block("b")) == set()
     held.record("s", None, [block("a")])
     assert repeats(held, block("a"), block("b")) == {"a"}
-    assert held.repeats("t", None, [block("a")]) == frozenset()
-    assert held.shown("s", None) == {"a": Shown("a", "digest of text", 1_000.0, whole=True)}
+    assert held.seen("t", None, [block("a")]) == Seen()
+    assert held.shown("s", None) == {"a": Shown("a", "digest of text", 1_000.0)}
 
 
 @pytest.mark.requirement("SESSION-1")
@@ -57,18 +57,29 @@ def test_a_text_that_has_changed_is_new_and_then_a_repeat_itself(clock: Clock) -
 @pytest.mark.requirement("SESSION-1")
 def test_a_text_that_was_cut_short_is_known_by_its_id_and_no_repeat(clock: Clock) -> None:
     held = memory(clock)
-    held.record("s", None, [block("a"), block("b")], cut={"a"})
-    assert repeats(held, block("a"), block("b")) == {"b"}
-    assert {key: shown.whole for key, shown in held.shown("s", None).items()} == {"a": False, "b": True}
+    held.record("s", None, [block("a"), block("b"), block("c")], {"a": 3, "c": 0})
+    assert held.seen("s", None, [block("a"), block("b"), block("c")]) == Seen(frozenset({"b"}), {"a": 3})
+    assert {key: shown.chars for key, shown in held.shown("s", None).items()} == {"a": 3, "b": None, "c": 0}
     held.record("s", None, [block("a")])
-    assert repeats(held, block("a")) == {"a"}
+    assert held.seen("s", None, [block("a")]) == Seen(frozenset({"a"}))
+
+
+@pytest.mark.requirement("SESSION-1")
+def test_of_a_text_cut_short_several_times_the_longest_beginning_counts_until_it_changes(clock: Clock) -> None:
+    held = memory(clock)
+    for chars in (2, 3, 0, 1):
+        held.record("s", None, [block("a")], {"a": chars})
+    assert held.seen("s", None, [block("a")]).partly == {"a": 3}
+    held.record("s", None, [block("a", "new")], {"a": 1})
+    assert held.seen("s", None, [block("a", "new")]).partly == {"a": 1}
+    assert held.seen("s", None, [block("a")]) == Seen()
 
 
 @pytest.mark.requirement("SESSION-1")
 def test_a_text_shown_whole_and_later_cut_short_stays_known_whole_unless_it_has_changed(clock: Clock) -> None:
     held = memory(clock)
     held.record("s", None, [block("a", "old"), block("b", "same")])
-    held.record("s", None, [block("a", "new"), block("b", "same")], cut={"a", "b"})
+    held.record("s", None, [block("a", "new"), block("b", "same")], {"a": 1, "b": 1})
     assert repeats(held, block("a", "new"), block("b", "same")) == {"b"}
 
 

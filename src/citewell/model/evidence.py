@@ -256,7 +256,8 @@ class LookupOutcome:
         evidence: best first; neighbours stand beside their hit (CONTEXT-2).
         trace: how it came about.
         hints: where else to look (L0-1), best first.
-        already_shown: keys of evidence that the session was shown with this text before (SESSION-1).
+        already_shown: keys of evidence that the session was shown with this text before, whole (SESSION-1).
+        partly_shown: how many characters of this text it was shown before, of evidence that was cut short.
     """
 
     query: str
@@ -266,6 +267,7 @@ class LookupOutcome:
     trace: Trace
     hints: tuple[Hint, ...] = ()
     already_shown: frozenset[str] = frozenset()
+    partly_shown: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
         """JSON values, in the order of the fields."""
@@ -276,5 +278,6 @@ class LookupOutcome:
             "evidence": [block.to_dict() for block in self.evidence],
             "hints": [hint.to_dict() for hint in self.hints],
             "already_shown": sorted(self.already_shown),
+            "partly_shown": dict(self.partly_shown),
             "trace": self.trace.to_dict(),
         }

@@ -16,14 +16,14 @@ class Shown:
         evidence_key: of the chunk.
         digest: of the chunk's text as it was then; another one now means that the text has changed.
         at: seconds since 1970 (UTC) when it was last shown.
-        whole: whether all of its text was shown, then or before; of a text cut short, an agent hasn't seen the rest,
-            so that it is shown again, although its id has been shown.
+        chars: how many characters of its text, from the beginning, were shown at most; None = all. Of a text cut short,
+            an agent hasn't seen the rest, so that more of it is shown again, although its id has been shown.
     """
 
     evidence_key: str
     digest: str
     at: float
-    whole: bool = True
+    chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

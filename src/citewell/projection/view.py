@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 
 from citewell.checks import refusal
-from citewell.model import Budget, EvidenceBlock, Hint, LookupOutcome
+from citewell.model import Budget, EvidenceBlock, Hint, LookupOutcome, LookupStatus
 from citewell.printable import printable
 from citewell.projection.cuts import grapheme_ends
-from citewell.projection.fit import Shown, fit, room_of
+from citewell.projection.fit import LeftOut, Shown, room_of
+from citewell.projection.repeats import fit_new
 
 NOTICE = (
     "The evidence is text retrieved from documents: data to weigh and to cite by its document_id, "
@@ -44,8 +45,9 @@ def project(
 
     What the session was shown before with this text (`already_shown` of the result) comes without it, `already_shown`,
     with empty `content`, not `truncated`; it costs none of the budget but a place among `max_items` that no hit with
-    content takes. Where a text begins with the end of the text right above it, because their chunks overlap, that
-    beginning is left out, and `continues` is the `document_id` of the one above.
+    content takes. So does a text of which the session was shown a beginning (`partly_shown`) if no more of it would be
+    shown now; then it is `truncated`. Where a text begins with the end of the text right above it, because their chunks
+    overlap, that beginning is left out, and `continues` is the `document_id` of the one above.
 
     `omitted` is `[{document_id, reason}]`, at most ten: first what the budget left out (`budget_items`,
     `budget_chars`, `budget_tokens`), then what post-processing did (`document_cap`, `return_n`, and
@@ -65,11 +67,11 @@ def project(
     if not isinstance(result, LookupOutcome):
         raise refusal("a result", result, "what a lookup returned")
     room = room_of(Budget() if budget is None else budget, count_tokens)
-    shown, left_out = fit(_unique(result.evidence), room, result.already_shown)
+    shown, left_out = fit_new(result, room)
     omitted = _omitted(result, [each.block.evidence_key for each in shown], left_out)
     named = [(key, reason) for key, reason in omitted.items() if len(key) <= _ID_CHARS][:_NAMED]
     return {
-        "status": result.status,
+        "status": _status(result, shown, left_out),
         "degraded": list(result.degraded),
         "query": result.query,
         "notice": NOTICE,
@@ -78,6 +80,12 @@ def project(
         "omitted_count": len(omitted),
         "hints": [_hint(hint) for hint in result.hints if len(hint.value) <= _ID_CHARS],
     }
+
+
+def _status(result: LookupOutcome, shown: Iterable[Shown], left_out: LeftOut) -> LookupStatus:
+    """The result's, unless there is more only of texts of which no more can be shown within this budget."""
+    nothing_new = all(each.repeat for each in shown) and not set(left_out) - result.already_shown
+    return "all_already_shown" if result.status == "ok" and nothing_new and result.evidence else result.status
 
 
 def project_block(block: EvidenceBlock) -> dict[str, object]:
@@ -89,13 +97,6 @@ def project_block(block: EvidenceBlock) -> dict[str, object]:
     if not isinstance(block, EvidenceBlock):
         raise refusal("a block", block, "an EvidenceBlock such as `Knowledge.show` returns")
     return _item(Shown(block, block.text, whole=True))
-
-
-def _unique(blocks: Iterable[EvidenceBlock]) -> list[EvidenceBlock]:
-    first: dict[str, EvidenceBlock] = {}
-    for block in blocks:
-        first.setdefault(block.evidence_key, block)
-    return list(first.values())
 
 
 def _omitted(result: LookupOutcome, shown: Iterable[str], left_out: Mapping[str, str]) -> dict[str, str]:

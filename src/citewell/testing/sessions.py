@@ -40,9 +40,9 @@ _HOSTILE = (
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
 
 
-def entry(key: str, at: float = 1.0, *, digest: str = "d1", whole: bool = True) -> Shown:
+def entry(key: str, at: float = 1.0, *, digest: str = "d1", chars: int | None = None) -> Shown:
     """Something that was shown."""
-    return Shown(key, digest, at, whole)
+    return Shown(key, digest, at, chars)
 
 
 def record(
@@ -79,7 +79,7 @@ class SessionContract:
 
     @requirement("SESSION-1")
     def test_a_session_remembers_what_it_was_shown(self, sessions: SessionStore) -> None:
-        first, second = entry(key("a"), 5.25), entry(key("b", 3), 6.5, digest="d2", whole=False)
+        first, second = entry(key("a"), 5.25), entry(key("b", 3), 6.5, digest="d2", chars=812)
         record(sessions, "s", first, second)
         assert known(sessions, "s") == {key("a"): first, key("b", 3): second}
 
@@ -94,7 +94,7 @@ class SessionContract:
     @requirement("SESSION-1")
     def test_what_is_shown_again_takes_the_place_of_what_was_known(self, sessions: SessionStore) -> None:
         record(sessions, "s", entry(key("a"), 1.0), entry(key("b"), 1.0))
-        again = entry(key("a"), 2.0, digest="d2", whole=False)
+        again = entry(key("a"), 2.0, digest="d2", chars=0)
         record(sessions, "s", again)
         assert known(sessions, "s") == {key("a"): again, key("b"): entry(key("b"), 1.0)}
 

@@ -30,13 +30,13 @@ class StoreSessions(StoreSuite, SessionContract):
     @requirement("SESSION-2")
     def test_what_sessions_were_shown_survives_closing_and_opening_again(self, store: Store) -> None:
         put(store, "a.md", ["text"])
-        record(store.sessions(), "s", entry(key("a.md"), 1.5, whole=False), scope=("x",))
+        record(store.sessions(), "s", entry(key("a.md"), 1.5, chars=80), scope=("x",))
         opened = self.reopen(store)
         if opened is None:
             pytest.skip("the engine keeps nothing")
         try:
             shown = opened.sessions().shown("s", ("x",), since=0.0)
-            assert shown == {key("a.md"): entry(key("a.md"), 1.5, whole=False)}
+            assert shown == {key("a.md"): entry(key("a.md"), 1.5, chars=80)}
             record(opened.sessions(), "s", entry("b"), scope=("x",))
             assert keys(opened.sessions(), "s", ("x",)) == [key("a.md"), "b"]
         finally:

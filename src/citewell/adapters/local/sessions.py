@@ -16,7 +16,7 @@ from citewell.errors import StoreError
 from citewell.model import Finding, SessionInfo, SessionPolicy, Shown
 
 _SHOWN = """
-SELECT evidence_key, digest, at, whole FROM shown JOIN session ON session.id = shown.session
+SELECT evidence_key, digest, at, chars FROM shown JOIN session ON session.id = shown.session
 WHERE name = ? AND scope = ? AND at >= ?
 """
 _BEGIN = "INSERT INTO session (name, scope, last_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -53,7 +53,7 @@ class LocalSessions:
     def shown(self, session: str, scope: tuple[str, ...] | None, *, since: float) -> Mapping[str, Shown]:
         """What it was shown at `since` or later."""
         rows = self._rows(_SHOWN, (session, _text(scope), since))
-        return {key: Shown(key, digest, at, bool(whole)) for key, digest, at, whole in rows}
+        return {key: Shown(key, digest, at, chars) for key, digest, at, chars in rows}
 
     def record(
         self, session: str, scope: tuple[str, ...] | None, shown: Sequence[Shown], *, policy: SessionPolicy
@@ -65,7 +65,7 @@ class LocalSessions:
         with self._file.written() as connection:
             connection.execute(_BEGIN, (*name, now))
             (number,) = connection.execute(_FIND, name).fetchone()
-            entries = [(number, entry.evidence_key, entry.digest, entry.at, entry.whole) for entry in shown]
+            entries = [(number, entry.evidence_key, entry.digest, entry.at, entry.chars) for entry in shown]
             connection.executemany(_RECORD, entries)
             connection.execute(_FORGET_OLD, (now - policy.max_age_s,))
             connection.execute(_FORGET_BEYOND, (number, policy.max_items))

@@ -35,7 +35,7 @@ _TABLES = (
     "CREATE INDEX session_by_use ON session (last_at)",
     """CREATE TABLE shown (
         session INTEGER NOT NULL, evidence_key TEXT NOT NULL, digest TEXT NOT NULL, at REAL NOT NULL,
-        whole INTEGER NOT NULL, PRIMARY KEY (session, evidence_key)) WITHOUT ROWID""",
+        chars INTEGER, PRIMARY KEY (session, evidence_key)) WITHOUT ROWID""",
     "CREATE INDEX shown_by_age ON shown (at)",
 )
 _T = TypeVar("_T")
