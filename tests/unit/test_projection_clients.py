@@ -371,6 +371,8 @@ def test_the_ids_that_an_answer_of_anthropics_cites_are_evidence_keys() -> None:
     ]
     assert cited_ids(content) == ["a.md#chunk-0", "a]\n[b#chunk-0"]
     assert cited_ids([]) == []
+    with pytest.raises(InvalidRequest, match="a block can't be <object"):
+        cited_ids([object()])  # type: ignore[list-item]  # an object of a client library, say
     with pytest.raises(InvalidRequest, match="content can't be 'text'"):
         cited_ids("text")  # type: ignore[arg-type]  # raw on purpose
 

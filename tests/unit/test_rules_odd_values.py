@@ -45,6 +45,19 @@ refine = partial(postprocess.refine, [BLOCK], min_similarity=0.5)
 project = partial(projection.project, OUTCOME)
 compare = partial(metrics.paired_randomisation_test, [1.0, 2.0], [2.0, 1.0])
 
+CITED = "search_result_location"
+
+
+def view(**changed: object) -> dict[str, object]:
+    """A projection with other values."""
+    return {**projection.project(OUTCOME), **changed}
+
+
+def item(**changed: object) -> dict[str, object]:
+    """A projection of one item with other values."""
+    return view(evidence=[{**projection.project_block(BLOCK), **changed}])
+
+
 CALLS: dict[str, Callable[[Any], object]] = {
     "admit query": lambda odd: admission.admit(odd, policy=LookupPolicy(), search=SearchPolicy()),
     "admit category": lambda odd: admit(category=odd),
@@ -98,7 +111,33 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "project max_chars": lambda odd: project(Budget(max_chars=odd)),
     "project max_tokens": lambda odd: project(Budget(max_tokens=odd)),
     "project count_tokens": lambda odd: project(count_tokens=odd),
+    "project_block": projection.project_block,
     "to_text": projection.to_text,
+    "to_text status": lambda odd: projection.to_text(view(status=odd)),
+    "to_text items": lambda odd: projection.to_text(view(evidence=odd)),
+    "to_text item": lambda odd: projection.to_text(view(evidence=[odd])),
+    "to_text similarity": lambda odd: projection.to_text(item(similarity=odd)),
+    "to_text why": lambda odd: projection.to_text(item(why=odd)),
+    "to_text reason": lambda odd: projection.to_text(item(why=[odd])),
+    "to_text rank": lambda odd: projection.to_text(item(why=[{"path": "dense", "rank": odd}])),
+    "to_text role": lambda odd: projection.to_text(item(role=odd)),
+    "to_text truncated": lambda odd: projection.to_text(item(truncated=odd)),
+    "to_text continues": lambda odd: projection.to_text(item(continues=odd)),
+    "to_text hints": lambda odd: projection.to_text(view(hints=odd)),
+    "to_text_blocks": projection.to_text_blocks,
+    "to_search_results": projection.to_search_results,
+    "to_openai_search": projection.to_openai_search,
+    "to_openai_search base_url": lambda odd: projection.to_openai_search(project(), base_url=odd),
+    "to_openai_fetch": projection.to_openai_fetch,
+    "to_markdown": projection.to_markdown,
+    "cited_ids": projection.cited_ids,
+    "cited_ids block": lambda odd: projection.cited_ids([odd]),
+    "cited_ids citations": lambda odd: projection.cited_ids([{"citations": odd}]),
+    "cited_ids citation": lambda odd: projection.cited_ids([{"citations": [odd]}]),
+    "cited_ids source": lambda odd: projection.cited_ids([{"citations": [{"type": CITED, "source": odd}]}]),
+    "sentences": projection.sentences,
+    "foreign": projection.foreign,
+    "read_id": projection.read_id,
     "printable": projection.printable,
     "printable_id": projection.printable_id,
     "token_bound": projection.token_bound,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from citewell.checks import check_count, check_list, check_text, refusal
+from citewell.checks import check_count, check_list, check_number, check_text, refusal
 from citewell.errors import InvalidRequest
 from citewell.printable import printable_id
 from citewell.projection.foreign import foreign, foreign_line
@@ -27,6 +27,7 @@ _ITEM_KEYS = ("document_id", "source", "title", "breadcrumb", "content", "simila
 _OMITTED_KEYS = ("document_id", "reason")
 _HINT_KEYS = ("kind", "value", "title", "why")
 _NAMED = 5
+_LARGEST_RANK = 10**9
 
 
 def in_brackets(printed: str) -> str:
@@ -156,28 +157,42 @@ def item_of(given: object) -> Item:
     """
     item = _having("an item of evidence", given, _ITEM_KEYS, wanted="an item as `project` makes it")
     key = check_text("a document_id", item["document_id"])
+    truncated = _switch("truncated", item["truncated"])
+    repeat = _switch("already_shown", item.get("already_shown", False))
     return Item(
         key=key,
         id=printable_id(key),
-        facts=tuple(_facts(item)),
+        facts=tuple(_facts(item, truncated=truncated, repeat=repeat)),
         source=_line(item["source"]),
         title=_line(item["title"]),
         breadcrumb=_line(item["breadcrumb"]),
         content=foreign(item["content"]),
-        truncated=bool(item["truncated"]),
-        continues=printable_id(check_text("continues", item.get("continues", ""))) if item.get("continues") else "",
-        repeat=bool(item.get("already_shown")),
+        truncated=truncated,
+        continues=printable_id(check_text("continues", item["continues"])) if "continues" in item else "",
+        repeat=repeat,
     )
 
 
-def _facts(item: Mapping[str, Any]) -> list[str]:
+def _facts(item: Mapping[str, Any], *, truncated: bool, repeat: bool) -> list[str]:
     role = [_line(item["role"])] if "role" in item else []
-    if item.get("already_shown"):
+    similarity, reasons = item["similarity"], [_reason(why) for why in check_list("its why", item["why"])]
+    if repeat:
         return [*role, "already shown above in this session"]
-    facts = [] if item["similarity"] is None else [f"similarity {item['similarity']}"]
-    if item["why"]:
-        facts.append("found by " + ", ".join(f"{_line(why['path'])} (rank {why['rank']})" for why in item["why"]))
-    return [*facts, *role, *(["cut short"] if item["truncated"] else [])]
+    facts = [] if similarity is None else [f"similarity {check_number('a similarity', similarity)}"]
+    if reasons:
+        facts.append(f"found by {', '.join(reasons)}")
+    return [*facts, *role, *(["cut short"] if truncated else [])]
+
+
+def _reason(given: object) -> str:
+    why = _having("a reason", given, ("path", "rank"), wanted="a reason as `project` makes it")
+    return f"{_line(why['path'])} (rank {check_count('a rank', why['rank'], most=_LARGEST_RANK)})"
+
+
+def _switch(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise refusal(name, value, "true or false")
 
 
 def _hint(given: object) -> str:

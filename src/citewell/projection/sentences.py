@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import regex
 
+from citewell.checks import check_text
 from citewell.projection.cuts import good_end, grapheme_ends
 
 _MOST_PIECES = 100
@@ -33,8 +34,11 @@ def sentences(text: str) -> list[str]:
     None has more than 600 characters beside white space, or, in texts of more than 30,000, than a fiftieth of them.
     Sentences of less than 8 are joined with the next one. A text in which nothing can be seen has no pieces. Time is
     linear.
+
+    Raises:
+        InvalidRequest: it is no text.
     """
-    if not text.strip():
+    if not check_text("the text to split", text).strip():
         return []
     least = max(_SHORTEST, -(-len(text) // _MOST_PIECES))
     most = max(_LONGEST, 2 * least)

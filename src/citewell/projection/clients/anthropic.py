@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from citewell.checks import check_list
+from citewell.checks import check_list, check_mapping, check_text
 from citewell.printable import read_id
 from citewell.projection.fence import explained, fence_mark
 from citewell.projection.parts import Item, Parts, parts_of
@@ -40,15 +40,25 @@ def to_search_results(projection: Mapping[str, Any]) -> list[dict[str, object]]:
 
 
 def cited_ids(content: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The evidence keys that an answer cites, each once, in order: of the `content` of a message, as JSON values.
+    """The evidence keys that an answer cites, each once, in order: of `message.model_dump()["content"]`.
 
     Raises:
-        InvalidRequest: the content is no list.
+        InvalidRequest: the content is no list of JSON objects, or a citation is none.
     """
-    texts = [block for block in check_list("content", content) if isinstance(block, Mapping)]
-    citations = [citation for text in texts for citation in text.get("citations") or ()]
-    sources = [c["source"] for c in citations if isinstance(c, Mapping) and c.get("type") == "search_result_location"]
+    blocks = [_object("a block", block) for block in check_list("content", content)]
+    lists = [check_list("citations", block["citations"]) for block in blocks if block.get("citations") is not None]
+    citations = [_object("a citation", citation) for citations in lists for citation in citations]
+    sources = [check_text("a source", citation.get("source")) for citation in citations if _is_ours(citation)]
     return list(dict.fromkeys(map(read_id, sources)))
+
+
+def _object(name: str, value: object) -> Mapping[str, Any]:
+    return check_mapping(name, value, wanted="JSON values, such as message.model_dump()['content'] has")
+
+
+def _is_ours(citation: Mapping[str, Any]) -> bool:
+    kind = citation.get("type")
+    return isinstance(kind, str) and kind == "search_result_location"
 
 
 def _own(parts: Parts, mark: str) -> list[str]:
