@@ -49,7 +49,8 @@ class Prepared:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The vector of query `q7`."""
-        return self._queries[int(text[1:])]
+        vector: NDArray[np.float32] = self._queries[int(text[1:])]
+        return vector
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Passages come with their vectors."""
@@ -99,7 +100,8 @@ def overhead(store: MilvusStore, vectors: NDArray[np.float32]) -> Overhead:
     """A dense lookup and its search made bare, in turns."""
     knowledge = Knowledge(store, Prepared(vectors), Settings.of({}))
     bare = bare_search(store, vectors)
-    lookups, searches = [], []
+    lookups: list[float] = []
+    searches: list[float] = []
     for number in range(len(vectors)):
         for times, act in ((lookups, lambda at: knowledge.lookup(f"q{at}", mode="dense")), (searches, bare)):
             started = time.perf_counter()
@@ -191,7 +193,9 @@ def main() -> int:
     print(f"filled in {seconds['local']:.1f} s (local), {seconds['milvus']:.1f} s (milvus)")
     print(f"dense lookup {spent.lookup:.2f} ms, bare search {spent.bare:.2f} ms, bound {spent.bound:.2f} ms")
     for name, found in (("dense", dense), ("lexical", lexical)):
-        print(f"{name}: same order {found.same_order:.3f}, same first {found.same_top:.3f}, overlap {found.overlap:.3f}")
+        print(
+            f"{name}: same order {found.same_order:.3f}, same first {found.same_top:.3f}, overlap {found.overlap:.3f}"
+        )
         for line in found.differing[:SHOWN]:
             print(f"    {line}")
     for name, holds in bounds.items():

@@ -15,8 +15,9 @@ from citewell.adapters.milvus.bodies import chunk_body, parts_of, record_body
 from citewell.adapters.milvus.catalogue import Row, document_id
 from citewell.adapters.milvus.chunks import primary_key
 from citewell.adapters.milvus.filters import marks, tenant, token
-from citewell.adapters.milvus.schema import MAX_FIELD_BYTES, MAX_ITEMS
+from citewell.adapters.milvus.schema import MAX_FIELD_BYTES, MAX_ID_BYTES, MAX_ITEMS
 from citewell.adapters.milvus.terms import words
+from citewell.checks import shown
 from citewell.errors import InvalidRequest
 from citewell.identity import format_key
 
@@ -48,6 +49,11 @@ def new_version(change: DocumentChange, vectors: Sequence[NDArray[np.float32]], 
         InvalidRequest: something is larger than Milvus holds, or a text holds half a character.
     """
     record = change.document
+    if sum(len(part.encode()) for part in parts_of(record.doc_id)) > MAX_ID_BYTES:
+        raise InvalidRequest(
+            f"the document id {shown(record.doc_id)} is longer than {MAX_ID_BYTES} bytes",
+            way_out="Give it a shorter one.",
+        )
     shared = _shared(record, version)
     chunks: list[dict[str, object]] = []
     parts: dict[str, list[str]] = {}

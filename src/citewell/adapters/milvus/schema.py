@@ -27,6 +27,8 @@ K1 = 1.2
 B = 0.75
 
 MAX_FIELD_BYTES = 65_535
+MAX_ID_BYTES = 8_000
+"""The longest document id: the first part of a chunk's body must hold it, whatever JSON makes of it."""
 MAX_ITEMS = 4_096
 """The most labels, and the most metadata values that `where` can find, of one document."""
 MAX_WIDTH = 16_000
@@ -140,7 +142,9 @@ def _chunk_indexes(client: Client) -> object:
         graph = {"M": 32, "efConstruction": 360}
         indexes.add_index("vector", index_type="HNSW", metric_type="IP", params=graph)
     if client.server.has_bm25:
-        how = {"bm25_k1": K1, "bm25_b": B}
+        # pymilvus hands the parameters over one by one; Lite looks for them under one name, and falls back silently.
+        how: dict[str, object] = {"bm25_k1": K1, "bm25_b": B}
+        how = {"params": how} if client.server.is_lite else how
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=how)
     if client.server.has_inverted:
         for name in ("evidence", "document"):

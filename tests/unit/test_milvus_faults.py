@@ -1,0 +1,111 @@
+"""Milvus Lite when something goes wrong: a killed writer, lost rows, strangers among them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.milvus import MilvusStore
+from citewell.errors import (
+    StoreCorrupt,
+)
+from citewell.testing.store_base import key, look, put, size_of, texts_of
+
+
+@pytest.fixture
+def location(tmp_path: Path) -> str:
+    return f"milvus:{tmp_path}/kb.db"
+
+
+@pytest.fixture
+def store(location: str) -> Iterator[MilvusStore]:
+    store = MilvusStore.open(location)
+    yield store
+    store.close()
+
+
+def fill(location: str, stop_after: int) -> None:
+    """Write documents of several chunks until killed; says each one that was acknowledged."""
+    store = MilvusStore.open(location)
+    for number in range(stop_after):
+        doc_id = f"{number % 7}.md"
+        put(store, doc_id, [f"shared v{number} c{at}" for at in range(1 + number % 5)])
+        print(number, flush=True)  # noqa: T201 - what the test waits for
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("INGEST-7", "ENGINE-4")
+@pytest.mark.parametrize("after", [1, 4, 9, 16, 23])
+def test_a_writer_that_is_killed_leaves_whole_versions_and_loses_nothing_acknowledged(
+    location: str, after: int
+) -> None:
+    here = Path(__file__)
+    code = f"import sys; sys.path[:0] = [{str(here.parent)!r}]; import {here.stem} as t; t.fill({location!r}, 1000)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        acknowledged = [int(writer.stdout.readline()) for _ in range(after)]
+        writer.kill()
+        acknowledged += [int(line) for line in writer.stdout.read().split()]
+    store = MilvusStore.open(location)
+    for doc in range(7):
+        versions = [number for number in acknowledged if number % 7 == doc]
+        texts = texts_of(store, [key(f"{doc}.md", at) for at in range(5)]).values()
+        held = {int(text.split()[1][1:]) for text in texts}
+        # One version, whole; the last one acknowledged, or the one that was being written.
+        assert len(held) <= 1
+        assert all(number >= max(versions, default=-1) for number in held)
+        assert bool(held) or not versions
+        assert all(len(texts) == 1 + number % 5 for number in held)
+    assert sorted(look(store, "shared").dense) == sorted(look(store, "shared").lexical)
+    assert len(look(store, "shared").dense) == size_of(store)
+    put(store, "0.md", ["shared again"])
+    assert store.verify().findings == ()
+    store.close()
+
+
+def parquets(path: Path) -> list[Path]:
+    return sorted(path.glob("kb.db/collections/citewell/partitions/*/data/*.parquet"))
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_rows_that_are_gone_from_lites_files_are_noticed_and_can_be_written_again(
+    location: str, tmp_path: Path
+) -> None:
+    store = MilvusStore.open(location)
+    put(store, "a.md", ["shared one", "shared two"])
+    store.compact()
+    (first,) = parquets(tmp_path)
+    put(store, "b.md", ["shared three"])
+    store.close()
+    first.unlink()
+    store = MilvusStore.open(location)
+    with pytest.raises(StoreCorrupt, match="holds 1 of 3 chunks") as refusal, store.snapshot():
+        pass
+    assert "verify --repair" in refusal.value.way_out
+    report = store.verify()
+    assert [(finding.kind, finding.repaired) for finding in report.findings] == [("missing", False)]
+    assert "'a.md'" in report.findings[0].detail
+    assert store.verify(repair=True).ok
+    stored = store.stored("a.md")
+    assert stored is not None
+    assert stored.record.fingerprint == ""
+    put(store, "a.md", ["shared one", "shared two"])
+    assert look(store, "shared").everywhere == [key("a.md"), key("a.md", 1), key("b.md")]
+    assert store.verify().findings == ()
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_rows_that_belong_to_no_document_are_found_and_removed_by_a_repair(store: MilvusStore) -> None:
+    put(store, "a.md", ["shared"])
+    put(store, "b.md", ["shared"])
+    store._client.call("delete", "citewell_catalogue", filter='kind == "document" and version == 2')
+    assert {finding.kind for finding in store.verify().findings} == {"orphaned", "stale"}
+    assert store.verify(repair=True).ok
+    assert store.verify().findings == ()
+    assert look(store, "shared").everywhere == [key("a.md")]
+    assert size_of(store) == 1

@@ -1,0 +1,125 @@
+"""Opening a store on Milvus: what is refused, by which error, and which version can do what."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citewell.adapters.milvus import MilvusStore
+from citewell.adapters.milvus.client import Client, server_of
+from citewell.errors import (
+    InvalidRequest,
+    StoreError,
+    StoreLocked,
+    StoreUnreachable,
+    StoreVersion,
+)
+
+
+@pytest.fixture
+def location(tmp_path: Path) -> str:
+    return f"milvus:{tmp_path}/kb.db"
+
+
+@pytest.fixture
+def store(location: str) -> Iterator[MilvusStore]:
+    store = MilvusStore.open(location)
+    yield store
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-2")
+@pytest.mark.parametrize(
+    ("text", "is_lite", "numbers", "has_bm25"),
+    [
+        ("milvus_lite-3.2.2", True, (3, 2, 2), True),
+        ("v2.3.5-lite", False, (2, 3, 5), False),
+        ("2.4.0", False, (2, 4, 0), False),
+        ("v2.5.0-beta", False, (2, 5, 0), True),
+        ("v2.6.11", False, (2, 6, 11), True),
+        ("Zilliz Cloud Vector Database(Compatible with Milvus 2.6)", False, (2, 6, 0), True),
+    ],
+)
+def test_a_servers_version_says_what_it_can_do(
+    text: str, is_lite: bool, numbers: tuple[int, int, int], has_bm25: bool
+) -> None:
+    server = server_of(text)
+    assert (server.is_lite, server.numbers, server.has_bm25) == (is_lite, numbers, has_bm25)
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("text", ["v2.2.9", "", "unknown", "milvus_lite-2.5.1"])
+def test_a_version_that_is_too_old_is_refused_by_name(text: str) -> None:
+    with pytest.raises(StoreVersion, match="version") as refusal:
+        server_of(text)
+    assert repr(text) in refusal.value.message
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(
+    ("location", "kind"),
+    [
+        ("milvus:kb", InvalidRequest),
+        ("milvus:/proc/nowhere/kb.db", StoreUnreachable),
+        ("http://127.0.0.1:1", StoreUnreachable),
+        ("http://nowhere.invalid:19530", StoreUnreachable),
+    ],
+)
+def test_a_place_where_no_store_can_be_is_refused_with_a_way_out(location: str, kind: type[StoreError]) -> None:
+    with pytest.raises(kind) as refusal:
+        MilvusStore.open(location, timeout_s=2)
+    assert refusal.value.way_out
+    assert "delet" not in str(refusal.value)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_store_that_is_not_there_is_not_made_unless_it_may_be(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreachable, match="there is no store"):
+        MilvusStore.open(f"milvus:{tmp_path}/kb.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.requirement("ENGINE-2")
+def test_without_pymilvus_the_extra_is_named(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    with pytest.raises(InvalidRequest, match=r"citewell\[milvus\]"):
+        MilvusStore.open(location)
+
+
+@pytest.mark.requirement("ENGINE-4", "INGEST-7")
+def test_a_store_that_another_process_holds_is_locked_and_said_to_be(location: str, tmp_path: Path) -> None:
+    """I108."""
+    open_it = f"from citewell.adapters.milvus.client import Client; held = Client({location!r})"
+    hold = f"{open_it}; print('up', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "up\n"
+        with pytest.raises(StoreLocked, match="another process") as refusal:
+            MilvusStore.open(location)
+        assert str(tmp_path / "kb.db") in refusal.value.message
+        holder.communicate("\n")
+    MilvusStore.open(location).close()
+
+
+@pytest.mark.requirement("ENGINE-3", "ENGINE-4")
+def test_a_collection_that_somebody_else_filled_is_refused_and_left_alone(location: str) -> None:
+    client = Client(location)
+    client.call("create_collection", "citewell", dimension=4)
+    with pytest.raises(StoreVersion, match="not made by Citewell") as refusal:
+        MilvusStore.open(location)
+    assert "attach" in refusal.value.way_out
+    assert client.has("citewell")
+    client.close()
+
+
+@pytest.mark.requirement("ENGINE-2")
+@pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", 'a"b', "文", "a" * 300])
+def test_a_collection_whose_name_milvus_does_not_take_is_refused_first(location: str, name: str) -> None:
+    with pytest.raises(InvalidRequest, match="collection"):
+        MilvusStore.open(location, collection=name)
