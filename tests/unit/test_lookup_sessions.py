@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from citewell import Document, Knowledge, LookupResult, Settings
 from citewell.adapters.memory_sessions import MemorySessions
@@ -105,8 +107,8 @@ def test_a_text_that_was_cut_short_is_remembered_by_its_id_and_shown_again(
 @pytest.mark.requirement("SESSION-1", "PROJ-6")
 def test_a_text_of_which_no_more_can_be_shown_than_before_is_a_reference_that_says_there_is_more() -> None:
     """Else a limit per item below the size of chunks would make a session forget everything."""
-    settings = Settings.of({"retrieval.search.mode": "hybrid", "rag.hints": False, "projection.max-chars-per-item": 60})
-    with Knowledge.open("memory:", settings=settings, embedder=HashEmbedder()) as knowledge:
+    chosen = Settings.of({"retrieval.search.mode": "hybrid", "rag.hints": False, "projection.max-chars-per-item": 60})
+    with Knowledge.open("memory:", settings=chosen, embedder=HashEmbedder()) as knowledge:
         fill(knowledge)
         first: Any = knowledge.lookup(QUESTION, session="s", return_n=1).to_agent()
         again = knowledge.lookup(PARAPHRASE, session="s", return_n=1)
@@ -179,8 +181,8 @@ def test_a_session_is_restored_after_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("SESSION-2", "API-7")
 def test_the_settings_bound_what_is_remembered() -> None:
-    settings = Settings.of({"retrieval.search.mode": "hybrid", "session.max-items": 1, "session.max-sessions": 1})
-    with Knowledge.open("memory:", settings=settings, embedder=HashEmbedder()) as knowledge:
+    chosen = Settings.of({"retrieval.search.mode": "hybrid", "session.max-items": 1, "session.max-sessions": 1})
+    with Knowledge.open("memory:", settings=chosen, embedder=HashEmbedder()) as knowledge:
         fill(knowledge)
         for session in ("s", "t"):
             knowledge.lookup(QUESTION, session=session, return_n=2).to_agent()
@@ -226,6 +228,55 @@ def test_neighbours_that_were_shown_are_references_the_next_time(knowledge: Know
 
 def _by_key(seen: Mapping[str, Any]) -> dict[str, str]:
     return {item["document_id"]: item["content"] for item in seen["evidence"]}
+
+
+LIMITS = st.none() | st.integers(0, 700)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.sampled_from([QUESTION, PARAPHRASE, "restart the gateway", "badges at the desk"]),
+            st.builds(Budget, st.none() | st.integers(0, 4), LIMITS, LIMITS, LIMITS),
+            st.integers(1, 3),
+            st.integers(0, 2),
+        ),
+        st.sampled_from(["pool.md", "gateway.md"]),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.requirement("SESSION-1")
+@settings(max_examples=25)
+@given(STEPS)
+def test_whatever_is_asked_within_whatever_budget_a_text_comes_only_if_more_of_it_is_shown_than_before(
+    steps: list[tuple[str, Budget, int, int] | str],
+) -> None:
+    with Knowledge.open("memory:", settings=HYBRID, embedder=HashEmbedder()) as knowledge:
+        fill(knowledge)
+        texts = {"long.md": "\n\n".join(f"The pool, part {n}. {'Close idle ones. ' * 45}" for n in range(4))}
+        knowledge.ingest_documents([document("long.md", texts["long.md"])])
+        most: dict[tuple[str, str], int] = {}
+        for number, step in enumerate(steps):
+            if isinstance(step, str):
+                knowledge.ingest_documents([document(step, f"The pool is exhausted, version {number}. " * 9)])
+                continue
+            question, budget, return_n, neighbours = step
+            result = knowledge.lookup(question, session="s", return_n=return_n, neighbours=neighbours)
+            present = {block.evidence_key: block for block in result.evidence}
+            for item in _items_of(result.to_agent(budget)):
+                block = present[item["document_id"]]
+                name = (block.evidence_key, block.digest)
+                if item.get("already_shown"):
+                    assert item["content"] == ""
+                    assert most[name] > 0
+                    assert item["truncated"] is (most[name] < len(block.text))
+                else:
+                    assert item["content"] == "" or len(item["content"]) > most.get(name, 0)
+                    most[name] = max(most.get(name, 0), len(item["content"]))
+
+
+def _items_of(seen: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return list(seen["evidence"])
 
 
 class BrokenSessions(MemorySessions):
