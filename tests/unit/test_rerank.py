@@ -416,12 +416,15 @@ def fastembed(monkeypatch: pytest.MonkeyPatch) -> type[PlayedFastembed]:
 
 @pytest.mark.requirement("RERANK-1")
 def test_fastembed_loads_a_model_once_and_a_folder_under_a_name_of_ours(
-    fastembed: type[PlayedFastembed], tmp_path: Path
+    fastembed: type[PlayedFastembed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    told: dict[str, str] = {}
+    monkeypatch.setattr("os.putenv", told.__setitem__)
     named = FastembedReranker("org/model", threads=2)
     assert fastembed.made == []
     assert named.rerank("q", ["a", "bb"]) == [1.0, 2.0]
     assert named.rerank("q", []) == []
+    assert told == {"ORT_DISABLE_TELEMETRY": "1"}
     assert fastembed.made == [("org/model", {"threads": 2})]
     (tmp_path / "onnx").mkdir()
     (tmp_path / "onnx" / "model.onnx").touch()

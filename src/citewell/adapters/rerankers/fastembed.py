@@ -5,6 +5,7 @@ The only importer of that library's rerankers; it knows no endpoint and no other
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,8 +73,10 @@ class FastembedReranker:
 
 
 def _library() -> Any:  # noqa: ANN401 - see above
+    # fastembed brings onnxruntime, which reports to its maker from the moment that it is imported, unless told not to.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
-        from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415 - an extra
+        from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415 - an extra, and not before that
     except ImportError as error:
         raise RerankerError(
             "reranker.style is 'fastembed', and fastembed is not installed",
