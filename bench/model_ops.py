@@ -176,8 +176,10 @@ class Run:
         return f"{one} <-> {other}"
 
     def rename(self) -> str:
-        """A file gets another name, if that is free."""
+        """A file gets another name, or goes into another folder under its own, if that is free."""
         source, target = self.any_file(), self.new_name()
+        if self.chance.random() < 0.5:
+            target = f"{target.rpartition('/')[0]}/{source.rpartition('/')[2]}".lstrip("/")
         if target not in self.world.files:
             self.write(target, self.unlink(source))
         return f"{source} -> {target}"

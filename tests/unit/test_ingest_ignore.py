@@ -119,15 +119,3 @@ def test_a_tree_with_any_ignore_files_is_walked_as_git_lists_it(tmp_path: Path, 
     (tmp_path / ".git" / "info" / "exclude").write_text("\n".join(chance.sample(_PATTERNS, 1)), encoding="utf-8")
     found = walk([tmp_path], prefix="", takes=lambda name: True)
     assert [file.doc_id for file in found.files] == _told_by_git(tmp_path)
-
-
-@pytest.mark.requirement("INGEST-6")
-@pytest.mark.parametrize("name", [".gitignore", ".citewellignore"])
-def test_a_folder_or_a_broken_link_with_the_name_of_an_ignore_file_ignores_nothing(tmp_path: Path, name: str) -> None:
-    (tmp_path / "a.md").write_text("text", encoding="utf-8")
-    (tmp_path / "b" / name).mkdir(parents=True)
-    (tmp_path / "b" / "c.md").write_text("text", encoding="utf-8")
-    (tmp_path / name).symlink_to(tmp_path / "nowhere")
-    done = walk([tmp_path], prefix="", takes=lambda _: True)
-    assert [file.doc_id for file in done.files] == ["a.md", "b/c.md"]
-    assert (done.refused, [root.whole for root in done.roots]) == ((), [True])

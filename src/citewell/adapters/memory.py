@@ -26,6 +26,7 @@ from citewell.identity import format_key
 from citewell.model import (
     Chunk,
     DocumentChange,
+    DocumentCopy,
     DocumentInfo,
     DocumentRecord,
     Filters,
@@ -207,6 +208,19 @@ class MemoryStore:
             for change in changes:
                 sequence += 1
                 documents[change.document.doc_id] = _version(change, documents.get(change.document.doc_id), sequence)
+            self._commit = _Commit(documents, sequence)
+
+    def copy(self, copies: Sequence[DocumentCopy]) -> None:
+        """Store all of these documents again under other ids in one commit, or none of them."""
+        with self._writing() as commit:
+            documents, sequence = dict(commit.documents), commit.sequence
+            for each in copies:
+                doc_id, stored, sequence = each.document.doc_id, commit.documents.get(each.source), sequence + 1
+                if stored is None or stored.number != each.expected_version or doc_id in documents:
+                    raise StoreConflict(
+                        f"{each.source!r} can't be copied to {doc_id!r} any more", way_out="Plan again."
+                    )
+                documents[doc_id] = replace(stored, record=each.document, number=sequence)
             self._commit = _Commit(documents, sequence)
 
     def delete(self, doc_ids: Sequence[str]) -> int:

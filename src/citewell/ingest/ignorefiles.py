@@ -60,8 +60,6 @@ def _exists(path: Path) -> bool:
 
 
 def _level(path: Path, reason: Reason, outer: Level | None, cut: int, lead: str) -> Level | None:
-    if path.is_dir() or (path.is_symlink() and not path.exists()):
-        return outer  # of such a name there may be anything; git leaves it, too
     try:
         data = read_file(path, most=_MOST_BYTES)
     except IngestError as error:

@@ -38,8 +38,12 @@ class Contents:
         self._arrived: dict[str, str] = {}
         self.moved: dict[str, str] = {}
         """Of those that are leaving: the document that has taken the text over."""
+        self._by_name: dict[str, dict[str, Head]] = {}
+        """Those that are leaving, by the name of their file and by their id."""
         for doc_id in sorted(self._gone):
-            self._leaving.setdefault(catalogue.whole[doc_id].content_digest, deque()).append(doc_id)
+            head = catalogue.whole[doc_id]
+            self._leaving.setdefault(head.content_digest, deque()).append(doc_id)
+            self._by_name.setdefault(_name(head.source), {})[doc_id] = head
 
     def twin(self, record: DocumentRecord, head: Head | None) -> str | None:
         """The document whose text this new version has; None if no other has it. `head` is the stored version's.
@@ -47,6 +51,8 @@ class Contents:
         A text that left one place and came up at another has moved; of several places the first one that asks takes it.
         """
         doc_id, content = record.doc_id, record.content_digest
+        if doc_id in self._arrived:
+            return self._arrived[doc_id]
         if head is None or head.content_digest != content:
             self._brought.add(doc_id)
             if self._leaving.get(content):
@@ -56,6 +62,16 @@ class Contents:
             self._twins[doc_id] = (other, content)
         return other
 
+    def leaving_with(self, path: str) -> list[Head]:
+        """Documents that are leaving, not taken over yet, whose file had the same name as the one at this path."""
+        return list(self._by_name.get(_name(path), {}).values())
+
+    def take_over(self, old: Head, new: str) -> None:
+        """A new document is what another one was, which is leaving."""
+        self._brought.add(new)
+        self._leaving[old.content_digest].remove(old.doc_id)
+        self._move(old.doc_id, new, old.content_digest)
+
     def went(self, doc_id: str) -> None:
         """A document that has no text any more."""
         self._brought.add(doc_id)
@@ -63,6 +79,7 @@ class Contents:
     def _move(self, old: str, new: str, content: str) -> str:
         self.moved[old], self._arrived[new] = new, old
         self._first.setdefault(content, new)
+        del self._by_name[_name(self._catalogue.whole[old].source)][old]
         return old
 
     def _other(self, doc_id: str, content: str) -> str | None:
@@ -83,6 +100,10 @@ class Contents:
         is_new = self._first.get(content) == other
         has_it = other not in lost if is_new else other not in self._brought
         return f"same text as {other!r}" if other and has_it else ""
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 class GivenUp:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from citewell.errors import CitewellError
-from citewell.ingest.prepare import Prepared
+from citewell.ingest.outcomes import Prepared
 from citewell.ingest.write import BatchEmbedder, BatchWriter, Embedded, Stopped
 from citewell.model import FileReport
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,13 +16,14 @@ from citewell.admission import check_category
 from citewell.errors import CitewellError, IngestError
 from citewell.ingest import split
 from citewell.ingest.catalogue import Catalogue, Head
-from citewell.ingest.embed import Input, embedding_digest
+from citewell.ingest.embed import embedding_digest
 from citewell.ingest.files import Unsettled
 from citewell.ingest.fingerprint import digest, fingerprint, root_of
 from citewell.ingest.moves import Contents, GivenUp
-from citewell.ingest.plan import Plan, diff
+from citewell.ingest.outcomes import Gone, Moved, Outcome, Prepared, Source
+from citewell.ingest.plan import diff
 from citewell.ingest.visible import has_text
-from citewell.model import Chunk, DocumentRecord, FileReport, FileStatus, Locator, StoredDocument, Text
+from citewell.model import Chunk, DocumentCopy, DocumentRecord, FileReport, Locator, StoredDocument, Text
 from citewell.ports import Embedder
 
 if TYPE_CHECKING:
@@ -33,33 +34,6 @@ if TYPE_CHECKING:
 
 Analyze = Callable[[str], list[str]]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Something to ingest.
-
-    Attributes:
-        load: its bytes; raises OSError, Unsettled or IngestError.
-        read: bytes -> Text; raises IngestError.
-        title: wins over what the text says of itself; `fallback_title` gives way to it.
-        category: wins over the text's own.
-        metadata: wins over the text's own, field by field.
-        root: of a file, see `citewell.ingest.walk`.
-        path: of a file, relative to the root.
-    """
-
-    doc_id: str
-    load: Callable[[], bytes]
-    read: Callable[[bytes], Text]
-    title: str = ""
-    fallback_title: str = ""
-    source: str = ""
-    category: str | None = None
-    scope: tuple[str, ...] | None = None
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    root: str = ""
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,61 +55,12 @@ class Options:
         return {"versions": [self.readers, split.VERSION, self.analyzer], "sizes": sizes, "embedder": identity}
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A new version of a document, ready to be embedded and written.
-
-    Attributes:
-        plan: against the stored version.
-        subjects: what is embedded beside each chunk.
-        remarks: for the report.
-        others: vectors of a document with the same text, by context digest.
-    """
-
-    plan: Plan
-    subjects: tuple[str, ...]
-    remarks: tuple[str, ...]
-    others: Vectors = field(default_factory=dict)
-
-    @property
-    def doc_id(self) -> str:
-        """Of the document."""
-        return self.plan.record.doc_id
-
-    @property
-    def inputs(self) -> list[Input]:
-        """What is to be embedded, in the order of `plan.fresh`."""
-        return [(self.subjects[index], self.plan.chunks[index].text) for index in self.plan.fresh]
-
-    def planned_anew(self, stored: StoredDocument | None) -> Prepared:
-        """The same version against what is stored by now."""
-        return replace(self, plan=diff(stored, self.plan.record, self.plan.chunks, self.others))
-
-    def report(self, status: FileStatus | None = None, detail: str = "") -> FileReport:
-        """What became of it; without a status, that it was written."""
-        if status is not None:
-            return FileReport(self.doc_id, status, detail=detail)
-        written: FileStatus = "added" if self.plan.kind == "added" else "updated"
-        detail = "; ".join(self.remarks)
-        return FileReport(self.doc_id, written, len(self.plan.chunks), len(self.plan.fresh), detail)
-
-
-@dataclass(frozen=True, slots=True)
-class Gone:
-    """A stored document whose source has no text any more."""
-
-    doc_id: str
-    detail: str
-
-
-Outcome = Prepared | Gone | FileReport
-
-
 class Preparation:
     """Prepares one source after the other; remembers their contents to tell equal ones.
 
-    `stored` reads one document's stored version, `vectors` its vectors by context digest; documents that are `leaving`
+    `stored` reads one document's stored version, `vectors` its vectors by context digest. Documents that are `leaving`
     will be deleted by this run, and those whose file goes while it runs, if they came from a root that is `pruned`.
+    With `copies`, a leaving one that only moved is told as Moved.
     """
 
     def __init__(
@@ -147,7 +72,9 @@ class Preparation:
         *,
         leaving: Collection[str] = (),
         pruned: Collection[str] = (),
+        copies: bool = False,
     ) -> None:
+        self._copies = copies
         self._options, self._catalogue, self._stored, self._vectors = options, catalogue, stored, vectors
         self._facts, self._pruned = options.facts(), pruned
         self._contents = Contents(catalogue, leaving)
@@ -161,6 +88,11 @@ class Preparation:
     def remark(self, doc_id: str, lost: Collection[str]) -> str:
         """What is to be said at the end of a run of a document whose text another one has or had."""
         return self._contents.remark(doc_id, lost)
+
+    def prepare_anew(self, moved: Moved) -> Outcome:
+        """What is to be done about a source whose stored document could not be taken along."""
+        self._copies = False
+        return self.prepare(moved.source)
 
     def prepare(self, source: Source) -> Outcome:
         """What is to be done about a source; never raises for what is wrong with the source itself."""
@@ -196,6 +128,9 @@ class Preparation:
         mark = fingerprint(data, self._facts | _facts(source), root=source.root)
         if head is not None and head.fingerprint == mark:
             return FileReport(source.doc_id, "unchanged", head.chunks)
+        moved = self._moved(source, data, mark) if self._copies and head is None and source.path else None
+        if moved is not None:
+            return moved
         text = _understood(partial(source.read, data))
         if not has_text(text.text, text.start):
             detail = "; ".join(text.remarks) or ("there is no text in it" if text.text else "it is empty")
@@ -208,6 +143,19 @@ class Preparation:
         others = self._vectors_of(record, head)
         plan = diff(self._stored(source.doc_id) if head else None, record, chunks, others)
         return Prepared(plan, subjects, text.remarks, others)
+
+    def _moved(self, source: Source, data: bytes, mark: str) -> Moved | None:
+        """The stored document that this file was, under another path, when it was ingested in just this way."""
+        for old in self._contents.leaving_with(source.path):
+            facts = self._facts | _facts(replace(source, source=old.source))
+            if fingerprint(data, facts, root=root_of(old.fingerprint)) != old.fingerprint:
+                continue
+            stored = self._stored(old.doc_id)
+            if stored is not None and stored.record.fingerprint == old.fingerprint:
+                record = replace(stored.record, doc_id=source.doc_id, source=source.source, fingerprint=mark)
+                self._contents.take_over(old, source.doc_id)
+                return Moved(source, DocumentCopy(record, old.doc_id, stored.version), len(stored.context_digests))
+        return None
 
     def _give_up(self, head: Head | None) -> None:
         """Keep the vectors of a version that goes: its text may come up under another name."""

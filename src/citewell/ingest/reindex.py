@@ -24,9 +24,10 @@ from citewell.ingest import split
 from citewell.ingest.embed import embedding_digest
 from citewell.ingest.fingerprint import digest, fingerprint, root_of
 from citewell.ingest.options import OnProgress, Progress
+from citewell.ingest.outcomes import Prepared
 from citewell.ingest.pipeline import Pipeline
 from citewell.ingest.plan import diff
-from citewell.ingest.prepare import Analyze, Prepared
+from citewell.ingest.prepare import Analyze
 from citewell.ingest.split.bounds import Bounds
 from citewell.ingest.split.context import BREADCRUMB, context_text, heading_line
 from citewell.ingest.visible import has_text

@@ -14,22 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.admission import check_category, check_labels
-from citewell.errors import CitewellError, InvalidRequest
+from citewell.errors import CitewellError, InvalidRequest, StoreConflict
 from citewell.ingest import split
 from citewell.ingest.catalogue import Catalogue
 from citewell.ingest.gone import Missing, missing
 from citewell.ingest.ignore import selection
 from citewell.ingest.options import OnProgress, Progress
+from citewell.ingest.outcomes import Gone, Moved, Outcome, Prepared, Source
 from citewell.ingest.pipeline import Pipeline
-from citewell.ingest.prepare import Analyze, Gone, Options, Preparation, Prepared, Source
+from citewell.ingest.prepare import Analyze, Options, Preparation
 from citewell.ingest.sources import Texts, document_sources, file_source
 from citewell.ingest.walk import walk
 from citewell.ingest.write import BatchEmbedder, BatchWriter
-from citewell.model import Document, FileReport, IngestReport, StoreBinding
+from citewell.model import Document, DocumentCopy, FileReport, IngestReport, StoreBinding
 from citewell.ports import Embedder, Reader, Store
 
 if TYPE_CHECKING:
-    from citewell.ingest.prepare import Vectors
+    from citewell.ingest.outcomes import Vectors
 
 _BATCH_CHUNKS = 256
 _BATCH_DOCUMENTS = 256
@@ -170,7 +171,11 @@ class _Run:
     ) -> None:
         self._store, self._clock, self._leaving = store, clock, lost.leaving
         vectors: Callable[[str], Vectors] = getattr(store, "vectors", _no_vectors)
-        self._preparation = Preparation(options, catalogue, store.stored, vectors, leaving=lost.leaving, pruned=pruned)
+        self._copy: Callable[[Sequence[DocumentCopy]], None] | None = getattr(store, "copy", None)
+        self._preparation = Preparation(
+            options, catalogue, store.stored, vectors,
+            leaving=lost.leaving, pruned=pruned, copies=self._copy is not None,
+        )  # fmt: skip
         self._stop = threading.Event()
         self._pipeline = Pipeline(
             BatchEmbedder(embedder, self._stop, self._count), BatchWriter(store, embedder), self._stop, self._tell
@@ -233,19 +238,42 @@ class _Run:
     def _take(self, sources: Iterable[Source | FileReport]) -> Iterator[str]:
         """Prepare each source and hand full batches on; yields the doc_id of each."""
         batch = _Batch(self._clock)
+        moved: list[Moved] = []
         for source in sources:
             outcome = source if isinstance(source, FileReport) else self._preparation.prepare(source)
-            if isinstance(outcome, Prepared):
-                batch.add(outcome)
-            elif isinstance(outcome, Gone):
-                self._reports += self._deleted({outcome.doc_id: outcome.detail})
+            if isinstance(outcome, Moved):
+                moved.append(outcome)
             else:
-                self._reports.append(outcome)
+                self._sort(outcome, batch)
+            if len(moved) >= _BATCH_DOCUMENTS:
+                self._take_along(moved, batch)
             if batch.is_due():
                 self._pipeline.put(batch.take())
             yield outcome.doc_id
+        self._take_along(moved, batch)
         if batch:
             self._pipeline.put(batch.take())
+
+    def _sort(self, outcome: Outcome, batch: _Batch) -> None:
+        if isinstance(outcome, Prepared):
+            batch.add(outcome)
+        elif isinstance(outcome, Gone):
+            self._reports += self._deleted({outcome.doc_id: outcome.detail})
+        elif isinstance(outcome, FileReport):
+            self._reports.append(outcome)
+
+    def _take_along(self, moved: list[Moved], batch: _Batch) -> None:
+        """Write what only moved; if any of it has changed meanwhile, prepare all of it as any other source."""
+        some, moved[:] = list(moved), []
+        if not some or self._copy is None:
+            return
+        try:
+            self._copy([each.copy for each in some])
+        except StoreConflict:
+            for each in some:
+                self._sort(self._preparation.prepare_anew(each), batch)
+        else:
+            self._reports += [each.report() for each in some]
 
     def _prune(self) -> None:
         """Delete what is leaving, but no text that has moved to a document which could not be stored."""

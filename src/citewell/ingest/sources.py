@@ -14,7 +14,7 @@ from citewell.admission import check_category, check_labels
 from citewell.errors import CitewellError, IngestError, InvalidRequest
 from citewell.identity import check_doc_id
 from citewell.ingest.files import read_file
-from citewell.ingest.prepare import Source
+from citewell.ingest.outcomes import Source
 from citewell.ingest.walk import File
 from citewell.model import Document, FileReport, Text
 from citewell.ports import Reader

@@ -26,7 +26,7 @@ from citewell.errors import (
 )
 from citewell.identity import format_key
 from citewell.ingest.embed import ChunkEmbedder, Input
-from citewell.ingest.prepare import Prepared
+from citewell.ingest.outcomes import Prepared
 from citewell.model import Chunk, DocumentChange, FileReport
 from citewell.ports import Embedder, Store
 

@@ -130,6 +130,21 @@ class DocumentChange:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentCopy:
+    """A stored document again under another id: same chunks, vectors and terms, nothing is read or made anew.
+
+    Attributes:
+        document: the record under the new id, which no document has.
+        source: the id of the stored document.
+        expected_version: of the stored document.
+    """
+
+    document: DocumentRecord
+    source: str
+    expected_version: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoredDocument:
     """What the planner needs to know of the stored version of a document.
 

@@ -36,10 +36,11 @@ from citewell.adapters.local.reading import (
 )
 from citewell.adapters.local.sessions import LocalSessions
 from citewell.adapters.local.snapshot import LocalSnapshot
-from citewell.adapters.local.writing import delete_documents, read_meta, write_changes, write_meta
+from citewell.adapters.local.writing import copy_documents, delete_documents, read_meta, write_changes, write_meta
 from citewell.errors import StoreUnreachable
 from citewell.model import (
     DocumentChange,
+    DocumentCopy,
     DocumentInfo,
     StoreBinding,
     StoredDocument,
@@ -118,6 +119,14 @@ class LocalStore:
         with core.writing() as connection:
             with core.dictionary.transaction(), transaction(connection):
                 write_changes(connection, changes, core.dictionary)
+            core.settle(connection)
+
+    def copy(self, copies: Sequence[DocumentCopy]) -> None:
+        """Store these documents again under other ids in one transaction, all or none of them."""
+        core = self._core()
+        with core.writing() as connection:
+            with transaction(connection):
+                copy_documents(connection, copies)
             core.settle(connection)
 
     def delete(self, doc_ids: Sequence[str]) -> int:

@@ -21,12 +21,17 @@ from citewell.adapters.local.marks import marks_of
 from citewell.adapters.local.reading import WITHDRAWN
 from citewell.adapters.local.terms import Dictionary, counted
 from citewell.errors import InvalidRequest, StoreConflict
-from citewell.model import Chunk, DocumentChange, DocumentRecord, Reuse
+from citewell.model import Chunk, DocumentChange, DocumentCopy, DocumentRecord, Reuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _REMOVED_KEPT = 20_000
+_COPY_CHUNKS = (
+    "INSERT INTO chunks SELECT row + ?, ?, chunk_index, text, breadcrumb, span_start, span_end, page, line, url,"
+    " digest, context_digest FROM chunks WHERE row BETWEEN ? AND ?"
+)
+_COPY_FEATURES = "INSERT INTO features SELECT row + ?, vector, terms, counts FROM features WHERE row BETWEEN ? AND ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,9 @@ def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChan
         vectors = _vectors(connection, change, stored, dimensions)
         features = [(vector, *next(terms)) for vector in vectors]
         _remove(connection, stored, sequence)
-        document = _write_document(connection, change, stored, (sequence, row, len(features), stamp_of(features)))
+        characters = sum(len(chunk.text) for chunk in change.chunks)
+        place = (sequence, row, len(features), stamp_of(features), characters)
+        document = _write_document(connection, change.document, stored, place)
         _write_chunks(connection, change.chunks, document, row)
         connection.executemany(
             "INSERT INTO features VALUES (?, ?, ?, ?)", ((row + at, *values) for at, values in enumerate(features))
@@ -78,6 +85,40 @@ def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChan
         row += len(features)
     write_meta(connection, "next_row", row)
     _end(connection, sequence)
+
+
+def copy_documents(connection: sqlite3.Connection, copies: Sequence[DocumentCopy]) -> None:
+    """Write stored documents again under other ids and raise the sequence by one.
+
+    Raises:
+        StoreConflict: one has changed, lacks rows, or its new id is taken; the caller rolls back.
+    """
+    sequence, row = read_meta(connection, "sequence") + 1, read_meta(connection, "next_row")
+    for copy in copies:
+        stored = _find(connection, copy.source)
+        if stored.version != copy.expected_version or _find(connection, copy.document.doc_id).version:
+            raise _can_not_copy(copy)
+        stamp, characters = connection.execute(
+            "SELECT stamp, characters FROM documents WHERE id = ?", (stored.id,)
+        ).fetchone()
+        place = (sequence, row, stored.chunks, stamp, characters)
+        document = _write_document(connection, copy.document, _Stored(), place)
+        within = (stored.first_row, stored.first_row + stored.chunks - 1)
+        for statement, values in (
+            (_COPY_CHUNKS, (row - stored.first_row, document)),
+            (_COPY_FEATURES, (row - stored.first_row,)),
+        ):
+            if connection.execute(statement, (*values, *within)).rowcount != stored.chunks:
+                raise _can_not_copy(copy)
+        row += stored.chunks
+    write_meta(connection, "next_row", row)
+    _end(connection, sequence)
+
+
+def _can_not_copy(copy: DocumentCopy) -> StoreConflict:
+    return StoreConflict(
+        f"{copy.source!r} can't be copied to {copy.document.doc_id!r}: one of them has changed", way_out="Plan again."
+    )
 
 
 def delete_documents(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> int:
@@ -227,14 +268,13 @@ def _remove(connection: sqlite3.Connection, stored: _Stored, sequence: int) -> N
 
 
 def _write_document(
-    connection: sqlite3.Connection, change: DocumentChange, stored: _Stored, place: tuple[int, int, int, int]
+    connection: sqlite3.Connection, record: DocumentRecord, stored: _Stored, place: tuple[int, int, int, int, int]
 ) -> int:
     """Write the record, under the number that the document has if it is known, and return that number.
 
-    `place` is sequence, first row, chunks, stamp.
+    `place` is sequence, first row, chunks, stamp, characters.
     """
-    characters = sum(len(chunk.text) for chunk in change.chunks)
-    values = (*place, characters, *_columns(change.document))
+    values = (*place, *_columns(record))
     connection.execute(
         "INSERT INTO documents (id, doc_id, version, first_row, chunks, stamp, characters, title, source, category,"
         " scope, metadata, headings, fingerprint, content_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -242,10 +282,10 @@ def _write_document(
         " chunks = excluded.chunks, stamp = excluded.stamp, characters = excluded.characters, title = excluded.title,"
         " source = excluded.source, category = excluded.category, scope = excluded.scope, metadata = excluded.metadata,"
         " headings = excluded.headings, fingerprint = excluded.fingerprint, content_digest = excluded.content_digest",
-        (stored.id, change.document.doc_id, *values),
+        (stored.id, record.doc_id, *values),
     )
     document: int = stored.id or connection.execute("SELECT last_insert_rowid()").fetchone()[0]
-    marks = ((mark, document) for mark in marks_of(change.document))
+    marks = ((mark, document) for mark in marks_of(record))
     connection.executemany("INSERT INTO marks VALUES (?, ?)", marks)
     return document
 
