@@ -1,4 +1,4 @@
-"""Milvus beside the embedded engine and beside bare pymilvus, on synthetic chunks: what a lookup adds, and what differs.
+"""Milvus beside the embedded engine and beside bare pymilvus, on synthetic chunks: what a lookup adds, what differs.
 
     python bench/milvus.py [--chunks 5000] [--dims 384] [--lookups 500] [--uri URI] [--json FILE]
 
