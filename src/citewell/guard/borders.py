@@ -107,7 +107,7 @@ def _joint_ends(text: str, at: int, floor: int) -> bool:
         return True
     if "/" in run or "\\" in run:
         return False
-    attached = place > floor and _kind(text[place - 1]) in ("word", "unspaced", "underscore")
+    attached = place > 0 and _kind(text[place - 1]) in ("word", "unspaced", "underscore")
     return not attached or (run == ":" and _labelled(text, at))
 
 

@@ -26,11 +26,11 @@ from citewell.guard.page import Page, Places
 from citewell.guard.readings import as_written, other_beginnings
 from citewell.guard.structure import Link
 from citewell.guard.view import squash
-from citewell.guard.written import Reading, Written, reading
+from citewell.guard.written import Reading, Written, readings
 from citewell.identity import find_marks
 
 _SEPARATED = re.compile(r"[^,;，；、|]+")
-_WORD = re.compile(r"[^\s\"'`<>\[\](){}【】［］〔〕（）「」『』“”,;，；、。！？|]+")
+_WORD = re.compile(r"[^\s\"'`*<>\[\](){}【】［］〔〕（）「」『』“”,;，；、。！？|]+")
 
 
 def extract(page: Page) -> list[Written]:
@@ -59,8 +59,11 @@ def _keys(page: Page) -> list[Written]:
 
 def _shown(page: Page, span: Span, floor: int, around: Pair | None) -> Written:
     start, end = span
-    longer = other_beginnings(page.view.text, floor, start, start, around)
-    return Written(start, end, page.view.written(*span), shown=_alike(page, span), readings=_read(page, longer, end))
+    keys = _alike(page, span)
+    starts = other_beginnings(page.view.text, floor, start, start, around)
+    if page.view.written(*span) not in keys:
+        starts.append(start)  # what is written may be another key that only looks like a shown one
+    return Written(start, end, page.view.written(*span), shown=keys, readings=_read(page, starts, end))
 
 
 def _alike(page: Page, span: Span) -> tuple[str, ...]:
@@ -82,8 +85,13 @@ def _other(page: Page, other: Other, around: Pair | None) -> Written:
 
 
 def _read(page: Page, starts: Sequence[int], end: int) -> tuple[Reading, ...]:
-    found = (reading(at, page.view.written(at, end), page.view.text[at:end]) for at in starts)
-    return tuple(item for item in found if item is not None)
+    """The keys that it is from each of these places on, with the invisible characters before it and without."""
+    view = page.view
+    found = (
+        readings(at, view.written(at, end), view.around(at, end), view.written(at, end), view.text[at:end])
+        for at in starts
+    )
+    return tuple(item for items in found for item in items)
 
 
 def _heads(page: Page, taken: list[Span]) -> Iterator[Written]:
@@ -91,12 +99,15 @@ def _heads(page: Page, taken: list[Span]) -> Iterator[Written]:
     text = page.view.text
     heads = list(other_heads(text, taken))
     around = enclosing(page.brackets, heads)
+    done = 0
     for start in heads:
-        end = _head_end(text, start, around.get(start))
+        if start < done:
+            continue
+        end = done = _head_end(text, start, around.get(start))
         raw = page.view.written(start, end) if end > start else ""
-        found = reading(start, raw, text[start:end])
-        if found is not None and (start in around or any(map(str.isdigit, raw)) or text[start] == "c"):
-            yield Written(start, end, raw, readings=(found,))
+        found = readings(start, raw, page.view.around(start, end), raw, text[start:end]) if end > start else ()
+        if found and (start in around or any(map(str.isdigit, raw)) or text[start] == "c"):
+            yield Written(start, end, raw, readings=found)
 
 
 def _head_end(text: str, start: int, around: Pair | None) -> int:
@@ -133,8 +144,8 @@ def _target(page: Page, link: Link) -> Written | None:
             return replace(written, document=page.ledger.documents[form])
     if not any(True for form in texts for _ in find_marks(form)):
         return None
-    read = [item for form in texts if (item := reading(start, written.raw, form)) is not None]
-    return replace(written, readings=tuple(dict.fromkeys(read)), guess=read[-1].key if read else "")
+    read = tuple(dict.fromkeys(item for form in texts for item in readings(start, written.raw, written.raw, form)))
+    return replace(written, readings=read, guess=read[-1].key if read else "")
 
 
 def _unquoted(target: str) -> list[str]:

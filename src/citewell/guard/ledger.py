@@ -41,6 +41,7 @@ class Ledger:
         chunks: by evidence key, in the order given: digest and text as they were then.
         forms: the evidence keys by how a view has them; two may look alike.
         documents: the evidence keys of each document, by how a view has its id.
+        whole: keys that end in a backslash, which would escape what follows.
         ends: backwards, the forms that end in a chunk's index; `heads`: forwards, all others.
         names: backwards, how a view has the document ids.
     """
@@ -48,6 +49,7 @@ class Ledger:
     chunks: Mapping[str, KnownChunk]
     forms: Mapping[str, tuple[str, ...]]
     documents: Mapping[str, tuple[str, ...]]
+    whole: tuple[str, ...]
     ends: Node = field(repr=False)
     heads: Node = field(repr=False)
     names: Node = field(repr=False)
@@ -78,6 +80,7 @@ def ledger_of(shown: ShownArgument) -> Ledger:
         chunks,
         {form: tuple(keys) for form, keys in forms.items()},
         {name: tuple(keys) for name, keys in documents.items()},
+        tuple(key for key in chunks if key.endswith("\\")),
         trie(form[::-1] for form in ends),
         trie(heads),
         trie(name[::-1] for name in documents),

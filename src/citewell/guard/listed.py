@@ -8,26 +8,25 @@ from __future__ import annotations
 from citewell.guard.borders import after_labels
 from citewell.guard.ledger import Ledger
 from citewell.guard.view import view_of
-from citewell.guard.written import Reading, Written, reading
+from citewell.guard.written import Reading, Written, readings
 
 _WRAPS = dict(zip("\"'“‘«「『<[({【［〔〖（*_`~", "\"'”’»」』>])}】］〕〗）*_`~", strict=True))
 _AFTER = frozenset(".,;:。，；：、") | frozenset(_WRAPS.values())
 
 
 def listed(item: str, ledger: Ledger) -> Written:
-    """The citation that an id from a list is; as it stands if that was shown, else without what surrounds it."""
-    view = view_of(item)
-    readings: list[Reading] = []
+    """The citation that an id from a list is: as it stands if that exists, else without what surrounds it."""
+    view = view_of(item, ledger.whole)
+    found: list[Reading] = []
     for start, end in _spans(view.text):
         text = view.text[start:end]
         raw = view.written(start, end) if end > start else ""
         shown, document = ledger.forms.get(text, ()), ledger.documents.get(text, ())
         same = tuple(key for key in shown if key == raw)
+        found += () if same or not text else readings(start, raw, view.around(start, end), raw, text)
         if shown or document:
-            return Written(start, end, raw, "list", same or shown, document=document)
-        found = reading(start, raw, text)
-        readings += [found] if found else []
-    return Written(start, end, raw, "list", readings=tuple(readings))
+            return Written(start, end, raw, "list", same or shown, tuple(found), document)
+    return Written(start, end, raw, "list", readings=tuple(found))
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

@@ -43,7 +43,7 @@ class Page:
 
 def page_of(answer: str, ledger: Ledger) -> Page:
     """Lay an answer out; in linear time."""
-    view = view_of(answer)
+    view = view_of(answer, ledger.whole)
     shown, others = occurrences(view.text, ledger)
     brackets = pairs(blanked(view.text, shown))
     neutral = sorted([*shown, *((other.mark, other.end) for other in others)])

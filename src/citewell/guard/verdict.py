@@ -36,11 +36,9 @@ class Judge:
         return [self._verdict(written) for written in citations]
 
     def _verdict(self, written: Written) -> tuple[Written, Citation]:
-        if written.document:
-            return written, self._document(written)
         longest = next((read for read in written.readings if self._existing.get(read.key) is not None), None)
         if longest is None:
-            return written, self._named(written)
+            return written, self._document(written) if written.document else self._named(written)
         read = replace(written, start=longest.start, raw=longest.raw)
         return read, self._chunk(read, longest.key)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -51,12 +51,19 @@ class View:
         begins, ends = self.span(start, end)
         return self.raw[begins:ends]
 
+    def around(self, start: int, end: int) -> str:
+        """`text[start:end]` as written, with the invisible characters around it."""
+        begins = self.ends[start - 1] if start else 0
+        ends = self.starts[end] if end < len(self.text) else len(self.raw)
+        return self.raw[begins:ends]
 
-def view_of(raw: str) -> View:
-    """The text as it is read; in linear time."""
+
+def view_of(raw: str, whole: Iterable[str] = ()) -> View:
+    """The text as it is read; in linear time. A backslash that ends one of the words in `whole` escapes nothing."""
     view = View(raw, raw, raw, range(len(raw)), range(1, len(raw) + 1))
+    plain = frozenset(at for word in whole for at in _last_places(raw, word))
     for _ in range(_PASSES):
-        view = _replaced(view, _SPECIAL, lambda match: _seen(match), literal=True)
+        view = _replaced(view, _SPECIAL, _seen, literal=True, plain=plain)
         if not unicodedata.is_normalized("NFC", view.text):
             view = _replaced(view, _composing(view.text), lambda match: unicodedata.normalize("NFC", match[0]))
     return view
@@ -66,7 +73,7 @@ def squash(key: str) -> str:
     """A key as a view has it."""
     text = key
     for _ in range(_PASSES):
-        text = _SPECIAL.sub(lambda match: _seen(match), text)
+        text = _SPECIAL.sub(_seen, text)
         text = unicodedata.normalize("NFC", text)
     return text
 
@@ -87,10 +94,23 @@ def _composing(text: str) -> regex.Pattern[str]:
     return regex.compile(f"{_COMPOSABLE}|[{regex.escape(singles)}]" if singles else _COMPOSABLE)
 
 
+def _last_places(text: str, word: str) -> Iterator[int]:
+    """Where the last character of a word stands, wherever the word does."""
+    at = text.find(word)
+    while at >= 0:
+        yield at + len(word) - 1
+        at = text.find(word, at + 1)
+
+
 def _replaced(
-    view: View, pattern: regex.Pattern[str], new: Callable[[regex.Match[str]], str], *, literal: bool = False
+    view: View,
+    pattern: regex.Pattern[str],
+    new: Callable[[regex.Match[str]], str],
+    *,
+    literal: bool = False,
+    plain: frozenset[int] = frozenset(),
 ) -> View:
-    """The view with each match of the pattern replaced; unchanged if there is none."""
+    """The view with each match of the pattern replaced but those that begin at `plain` places of the raw text."""
     pieces: list[str] = []
     structure: list[str] = []
     starts: list[int] = []
@@ -98,6 +118,8 @@ def _replaced(
     done = 0
     for match in pattern.finditer(view.text):
         start, end = match.span()
+        if plain and view.ends[start] - 1 in plain:
+            continue
         text = new(match)
         pieces += (view.text[done:start], text)
         structure += (view.structure[done:start], _NO_LITERAL * len(text) if literal else text)

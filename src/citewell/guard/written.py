@@ -44,7 +44,7 @@ class Written:
     guess: str = ""
 
 
-def reading(start: int, raw: str, text: str) -> Reading | None:
-    """The key that a text is as it is read, else as it is written; None if it is none."""
-    identity = find_identity(text) or find_identity(raw)
-    return None if identity is None else Reading(start, raw, identity.evidence_key)
+def readings(start: int, raw: str, *forms: str) -> tuple[Reading, ...]:
+    """The keys that these forms of it are, each once, in their order; those that are no key are left out."""
+    keys = [identity.evidence_key for form in forms if (identity := find_identity(form)) is not None]
+    return tuple(Reading(start, raw, key) for key in dict.fromkeys(keys))
