@@ -220,5 +220,18 @@ def installed_model(settings: EmbedderSettings) -> Path | None:
     return installed(cache_dir(_cache(settings)))
 
 
+def verify_model(settings: EmbedderSettings) -> Path:
+    """Read the default model's file whole, compare it with what it should be, and return its path.
+
+    Raises:
+        EmbedderUnavailable: it is missing or differs.
+    """
+    from citewell.adapters.embedders.models import cache_dir, model_path, verify  # noqa: PLC0415 - as above
+
+    path = model_path(cache_dir(_cache(settings)))
+    verify(path)
+    return path
+
+
 def _cache(settings: EmbedderSettings) -> Path | None:
     return None if settings.cache_dir is None else Path(settings.cache_dir)

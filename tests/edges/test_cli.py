@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from citewell import Document, Knowledge, Settings
+from citewell.adapters.embedders.models import cache_dir, installed
 from citewell.cli import app
 from citewell.testing.fakes import HashEmbedder
 from citewell.wiring import open_embedder
@@ -254,3 +255,32 @@ def test_no_control_of_a_document_reaches_the_terminal(own_folder: Path, options
     shown = run("lookup", "danger", "--kb", "kb", *options).stdout
     assert not {"\x1b", "\x9b", "\x07"} & set(shown)
     assert "\\x1b[31mred" in shown
+
+
+@pytest.mark.requirement("API-2", "ENGINE-4")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "is missing"), (b"no model", "has 8 bytes instead of 71,794,489")],
+    ids=["none", "other"],
+)
+def test_a_model_that_is_not_what_it_should_be_is_unreachable(
+    own_folder: Path, content: bytes | None, said: str
+) -> None:
+    (own_folder / "citewell.toml").write_text('[embedder]\ncache-dir = "cache"\n', encoding="utf-8")
+    if content is not None:
+        (own_folder / "cache").mkdir()
+        (own_folder / "cache" / "use-multilingual.onnx").write_bytes(content)
+    result = run("model", "verify", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["error"]["code"]) == (3, "embedder_unavailable")
+    assert said in result.stderr
+    assert "citewell model pull" in result.stderr
+
+
+@pytest.mark.requirement("API-2")
+def test_the_installed_model_is_read_whole_and_named() -> None:
+    path = installed(cache_dir())
+    if path is None:
+        pytest.skip("the default model is not installed")
+    result = run("model", "verify")
+    assert (result.exit_code, result.stdout) == (0, f"the default model at {path} is what it should be\n")
+    assert run_json("model", "verify") == {"ok": True, "path": str(path)}

@@ -1,4 +1,4 @@
-"""The commands that look after the installation: config, model pull, model status."""
+"""The commands that look after the installation: config, model pull, model status, model verify."""
 
 from __future__ import annotations
 
@@ -55,3 +55,16 @@ def model_status(*, config: ConfigOption = None, as_json: JsonOption = False) ->
         typer.echo(f"installed at {path}" if path else "not installed; `citewell model pull` fetches it")
     if path is None:
         raise typer.Exit(UNREACHABLE)
+
+
+@model.command("verify")
+@edge
+def model_verify(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Read the default model's file whole and compare its SHA-256; exit code 3 if it is missing or differs."""
+    from citewell.wiring import verify_model
+
+    path = verify_model(load_settings(config).embedder)
+    if as_json:
+        emit({"ok": True, "path": str(path)})
+    else:
+        typer.echo(f"the default model at {path} is what it should be")
