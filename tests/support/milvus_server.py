@@ -112,6 +112,16 @@ def _version(uri: str) -> str:
         client.close()
 
 
+def drop(uri: str, collection: str) -> None:
+    """Remove the collections of a store."""
+    from pymilvus import MilvusClient  # noqa: PLC0415 - half a second, and only here
+
+    client = MilvusClient(uri=uri, timeout=30)
+    for end in ("", "_catalogue", "_sessions"):
+        client.drop_collection(collection + end)
+    client.close()
+
+
 def empty(uri: str, collection: str) -> None:
     """Leave nothing in the collections of a store; they are kept, for a server takes seconds to make some."""
     from pymilvus import MilvusClient  # noqa: PLC0415 - half a second, and only here
