@@ -32,6 +32,7 @@ _SUITES = (
     "sessions",
     "store",
     "store_base",
+    "store_changes",
     "store_concurrency",
     "store_filters",
     "store_life",

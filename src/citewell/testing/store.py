@@ -18,6 +18,7 @@ Its parts can be run alone while an engine grows. It speaks to `citewell.ports.S
 
 from __future__ import annotations
 
+from citewell.testing.store_changes import Changes
 from citewell.testing.store_concurrency import Snapshots, Threads
 from citewell.testing.store_filters import CombinedFilters, SingleFilters
 from citewell.testing.store_life import Bindings, Catalogues, EmptyStores, Lifetimes
@@ -34,6 +35,7 @@ class StoreContract(
     Conflicts,
     Deletions,
     Catalogues,
+    Changes,
     Lifetimes,
     DensePaths,
     Similarities,
