@@ -7,6 +7,7 @@ import pytest
 from citewell.adapters.readers import sheets
 from citewell.adapters.readers.delimited import read_delimited
 from citewell.adapters.readers.tables import Allowance, Spans, markdown_table
+from citewell.ingest.split import split
 
 
 def lines(data: str, name: str = "a.csv") -> list[str]:
@@ -91,3 +92,28 @@ def test_an_allowance_that_is_used_up_repeats_nothing() -> None:
     spans.add_row([("ab", 2, 1)])
     spans.add_row([("cd", 2, 1)])
     assert spans.rows() == [["ab", ""], ["cd", ""]]
+
+
+WIDE = [f"quarterly_figure_{number}" for number in range(60)]
+
+
+@pytest.mark.requirement("INGEST-1", "INGEST-4")
+def test_where_the_header_is_too_long_for_every_chunk_each_value_stands_under_its_name() -> None:
+    """A header of 60 columns is longer than a chunk should be; 40 of them fit no chunk beside a row."""
+    rows = [[f"v{row}.{column}" for column in range(60)] for row in range(5)]
+    text = read_delimited("\n".join(",".join(row) for row in [WIDE, *rows]).encode(), "wide.csv")
+    assert text.text.startswith(f"| {' | '.join(WIDE)} |\n|")
+    assert "\n\nquarterly_figure_0: v0.0\nquarterly_figure_1: v0.1\n" in text.text
+    done = split(text.text, max_tokens=10_000)
+    for row in range(5):
+        for column in (0, 29, 59):
+            told = f"quarterly_figure_{column}: v{row}.{column}"
+            place = next(passage.span[0] for passage in done.passages if told in passage.text.split("\n"))
+            assert [at.line for start, at in text.places if start <= place][-1] == row + 2
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_value_without_a_name_tells_its_column_and_a_blank_one_nothing() -> None:
+    names = ",".join(["", *WIDE])
+    text = read_delimited(f"{names}\nfirst,,2\n# x,1\n".encode(), "wide.csv").text
+    assert text.endswith("\n\ncolumn 1: first\nquarterly_figure_1: 2\n\ncolumn 1: # x\nquarterly_figure_0: 1")

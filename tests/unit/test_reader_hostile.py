@@ -28,10 +28,10 @@ HOSTILE = {
     "a blank line.json": b"{a\n" + SPACES + b"\nb",
     "a heading.md": b"# a" + SPACES + b"b",
     "a heading below.md": b"a" + SPACES + b"b\n===",
-    "an anchor.md": b"# a" + b"{#" * 500_000,
+    "an anchor.md": b"# a" + b"{#" * 200_000,
     "a cell.csv": b'a,b\n"x\ny' + b" " * 100_000 + b'z",2\n',
     "a link.rst": b"x `" + SPACES + b"x",
-    "references.rst": b"a+" * 500_000 + b" _",
+    "references.rst": b"a+" * 200_000 + b" _",
     "a role.rst": b":foo:`" + SPACES + b"x`",
 }
 

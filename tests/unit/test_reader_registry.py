@@ -233,3 +233,25 @@ def test_any_bytes_become_a_sound_text_or_an_ingest_error(data: bytes, name: str
     assert all(heading.title.strip() and "\n" not in heading.title for heading in text.headings)
     assert all(1 <= heading.level <= 6 for heading in text.headings)
     assert text.text.strip() or text.remarks or not data.strip() or not text.text
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize(
+    "text", ["ID3 tags hold titles.", "GIF89a is a format.", "BZhang wrote this.", "OggS begins each page."]
+)
+def test_a_text_that_begins_with_the_word_of_a_binary_format_is_a_text(reader: FileReader, text: str) -> None:
+    assert reader.read(text.encode(), "a.md").text == text
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (b"ID3\x03\x00\x00", "an audio file"),
+        (b"GIF89a\x10\x00\x10\x00", "a GIF image"),
+        (b"BZh91AY&SY\x01", "a bzip2 archive"),
+    ],
+)
+def test_a_binary_format_that_begins_with_a_word_is_refused_by_name(reader: FileReader, head: bytes, what: str) -> None:
+    with pytest.raises(IngestError, match=f"it is {what}"):
+        reader.read(head + b" text", "a.md")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 
 from citewell.errors import IngestError
 
@@ -80,5 +81,14 @@ def part(package: zipfile.ZipFile, name: str) -> bytes:
     """
     try:
         return package.read(name)
-    except (KeyError, zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError) as error:
+    except (
+        KeyError,
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        zlib.error,
+    ) as error:
         raise IngestError(f"its part {name!r} can't be unpacked: {error}", way_out="Save it again.") from None

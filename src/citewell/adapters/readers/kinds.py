@@ -74,6 +74,11 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"OggS", "an audio file"),
     (b"wOFF", "a font"),
 )
+_WORDS = frozenset({b"GIF87a", b"GIF89a", b"BZh", b"ID3", b"OggS", b"wOFF"})
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_SIGNED = 64
+"""Within so many bytes a binary holds a control character; a text may begin with one of these words as well."""
+
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _HEAD = 1_024
@@ -131,7 +136,7 @@ def _by_content(data: bytes, named: str) -> Kind:
     if data.startswith(_OLD_OFFICE):
         return _of_old_office(data)
     for signature, what in _SIGNATURES:
-        if data.startswith(signature):
+        if data.startswith(signature) and (signature not in _WORDS or _CONTROLS.search(data[:_SIGNED])):
             return Kind("", what)
     return _read_as(_of_text(data, named))
 

@@ -6,7 +6,7 @@ The first row of a table is its header, which the splitter repeats in every chun
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from citewell.adapters.readers import blocks
@@ -15,6 +15,10 @@ from citewell.model import Locator
 
 _EVERY_ROW = 50_000
 _THEN_EVERY = 20
+_LONGEST_HEADER = 600
+_PER_COLUMN = 9
+_LONGEST_NAME = 80
+_MOST_REPEATED = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +66,19 @@ class TableWriter:
             height, size = height + 1, size + len(row.cells)
         columns = sorted(used)
         filled_up = is_filled_up(height, len(columns), size)
-        is_header = bool(columns)
+        names: Mapping[int, str] | None = None
         for row in rows if columns else ():
             cells = [cell_text(cell) for cell in row.cells]
-            if any(cells):
-                self._place(row.number)
-                self._write(f"{table_line(cells, columns, filled_up=filled_up)}\n")
-                if is_header:
-                    self._write(f"|{' --- |' * len(columns)}\n")
-                    is_header = False
+            if not any(cells):
+                continue
+            self._place(row.number)
+            if names:
+                self._write(_record(names, cells))
+                continue
+            self._write(f"{table_line(cells, columns, filled_up=filled_up)}\n")
+            if names is None:
+                self._write(f"|{' --- |' * len(columns)}\n")
+                names = _names(cells, columns, height)
         if columns:
             self._write("\n")
 
@@ -86,6 +94,22 @@ class TableWriter:
     def _write(self, text: str) -> None:
         self._out.write(text)
         self._length += len(text)
+
+
+def _names(header: Sequence[str], columns: Sequence[int], height: int) -> Mapping[int, str]:
+    """The columns' names, where the header is too long to stand in every chunk and each value needs its own."""
+    shown = {column: header[column] if column < len(header) else "" for column in columns}
+    names = {column: name[:_LONGEST_NAME] or f"column {column + 1}" for column, name in shown.items()}
+    length = sum(len(name) + _PER_COLUMN for name in shown.values())
+    is_long = len(columns) > 1 and length > _LONGEST_HEADER
+    return names if is_long and height * sum(map(len, names.values())) <= _MOST_REPEATED else {}
+
+
+def _record(names: Mapping[int, str], cells: Sequence[str]) -> str:
+    """A row as lines `name: value`."""
+    given = (place for place in names if place < len(cells) and cells[place])
+    lines = [blocks.literal(f"{names[place]}: {cells[place]}") for place in given]
+    return "\n" + "\n".join(lines) + "\n"
 
 
 def write_sheet(writer: TableWriter, rows: Iterable[Row]) -> None:
