@@ -11,6 +11,7 @@ Nothing else changes: no other white space, no other brackets. A sentence that h
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -25,6 +26,7 @@ _WRAPS = dict(zip("[【［〔〖(（<{「『“‘«*_~`\"'", "]】］〕〗)）
 _CLOSERS = frozenset(_WRAPS.values())
 _SEPARATORS = frozenset(",;、，；|&")
 _ENDS = frozenset(".,;:!?。，、；：！？…")
+_EMPHASIS = re.compile(r"[*_`~]+")
 _MOST_TIDIED = 32  # signs around one gap
 _EDGES = re.compile(r"[\n,;、，；.。!?！？]")
 _BULLET = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)]|\[\^?[^\[\]\n]{1,40}\]:?)?[ \t]*")
@@ -55,24 +57,23 @@ class _Removal:
 
     def spans(self) -> Iterator[Span]:
         gone = set(self._empty_definitions())
-        previous = 0
         for written in self._bad:
             target = self._places.target(written.start, written.end)
             if target in self._links:
                 yield from self._link(self._links[target])
             elif self._places.definition(written.start, written.end) not in gone:
-                yield self._with_label(written, previous), written.end
-            previous = written.end
+                yield self._with_label(written), written.end
         for definition in gone:
             yield from self._definition(definition)
 
-    def _with_label(self, written: Written, floor: int) -> int:
+    def _with_label(self, written: Written) -> int:
         """Where the id begins together with the words that introduce it, if nothing but them would be left."""
         text, start = self._text, written.start
-        lowest = max(floor, start - 60)
+        before = bisect_right(self._ends, start) - 1
+        lowest = max(self._ends[before] if before >= 0 else 0, start - 60)
         edge = max([lowest, *(match.end() for match in _EDGES.finditer(text, lowest, start))])
         edge = max([edge, *(text.rfind(char, edge, start) + 1 for char in SQUARE_OPEN + "(（")])
-        edge += len(_BULLET.match(text, edge, start)[0])  # type: ignore[index]  # it matches the empty text too
+        edge = _bullet_ends(text, edge, start)
         follows = text[written.end : written.end + 8].lstrip(" \t*_`~")
         is_last = not follows or follows[0] == "\n" or follows[0] in _CLOSERS or follows[0] in _ENDS
         return edge if is_last and edge < start and after_labels(text, edge, start) == start else start
@@ -112,6 +113,14 @@ class _Removal:
             if text is not None:
                 yield text.start, text.start + 1
                 yield text.end - 1, text.end
+
+
+def _bullet_ends(text: str, start: int, end: int) -> int:
+    """Where a line's bullet ends, and emphasis that is opened there and not closed before `end`."""
+    bullet = _BULLET.match(text, start, end)
+    at = bullet.end() if bullet else start
+    run = _EMPHASIS.match(text, at, end)
+    return run.end() if run and run[0] not in text[run.end() : end] else at
 
 
 def _joined(pieces: Sequence[str]) -> str:

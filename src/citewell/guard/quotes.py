@@ -22,6 +22,7 @@ from citewell.model import Quote
 
 _NEAR = 0.9
 _LONGEST = 4_000
+_ALMOST = 0.999  # 1 is for what is exact
 _SHORTEST_NEAR = 12  # characters; of shorter quotes a near match says nothing
 _MARKS = {"“": "”", "「": "」", "『": "』", "«": "»", "„": "“", "‹": "›", "＂": "＂", '"': '"', "‘": "’"}
 _CLOSERS = frozenset(_MARKS.values())
@@ -160,9 +161,11 @@ def checked(written: str, said: str | None) -> Quote:
     parts = [part for piece in _ELLIPSIS.split(words) if (part := plain(piece).strip(_EDGES))]
     if _in_order(parts, chunk):
         return Quote(words, "exact", 1.0)
-    ratio = min((_likeness(part, chunk) for part in parts), default=0.0)
-    is_near = ratio >= _NEAR and _numbers(words) <= _numbers(chunk)
-    return Quote(words, "near" if is_near else "not_found", round(ratio, 3))
+    ratio, is_near = 1.0 if parts else 0.0, bool(parts)
+    for part in parts:
+        likeness, same_numbers = _likeness(part, chunk)
+        ratio, is_near = min(ratio, likeness), is_near and same_numbers
+    return Quote(words, "near" if is_near and ratio >= _NEAR else "not_found", round(ratio, 3))
 
 
 def plain(text: str) -> str:
@@ -194,16 +197,21 @@ def _is_inside(text: str, at: int) -> bool:
     return 0 < at < len(text) and all(char.isalnum() and char < "\u2e80" for char in text[at - 1 : at + 1])
 
 
-def _numbers(text: str) -> set[str]:
-    return set(_NUMBER.findall(plain(text)))
-
-
-def _likeness(part: str, chunk: str) -> float:
-    """How like the part is to what in the chunk is most like it, in [0, 1), 1 excluded: it isn't there exactly."""
-    if len(part) < _SHORTEST_NEAR or len(part) > 2 * len(chunk):
-        return 0.0
+def _likeness(part: str, chunk: str) -> tuple[float, bool]:
+    """How like the part is to what in the chunk is most like it, below 1, and whether all its numbers stand there."""
+    if _whole(part, chunk, 0) >= 0:
+        return _ALMOST, True
+    if len(part) < _SHORTEST_NEAR or len(part) > len(chunk):
+        return 0.0, False
     from rapidfuzz import fuzz  # noqa: PLC0415 - only quotes that aren't exact need it
 
-    return min(
-        fuzz.partial_ratio(part, chunk) / 100 if len(part) <= len(chunk) else fuzz.ratio(part, chunk) / 100, 0.999
-    )
+    best = fuzz.partial_ratio_alignment(part, chunk)
+    if best is None:
+        return 0.0, False
+    start, end = best.dest_start, best.dest_end
+    while _is_inside(chunk, start):
+        start -= 1
+    while _is_inside(chunk, end):
+        end += 1
+    numbers = [set(_NUMBER.findall(text)) for text in (part, chunk[start:end])]
+    return min(best.score / 100, _ALMOST), numbers[0] <= numbers[1]
