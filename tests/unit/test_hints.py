@@ -262,6 +262,30 @@ def test_a_question_does_not_wait_for_a_catalogue_that_takes_long_to_read_and_sa
 
 
 @pytest.mark.requirement("L0-1")
+def test_of_many_questions_that_come_while_a_long_reading_goes_on_only_the_first_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[float] = []
+    now = 100.0
+
+    def wait_for(_: object, timeout: float) -> None:
+        nonlocal now
+        waited.append(timeout)
+        now += timeout
+
+    slow = SlowStore()
+    slow.bind(binding_of(EMBEDDER))
+    slow.apply([doc("a.md", "Pool")])
+    made = CatalogueHints(slow, EMBEDDER, patience_s=0.5)
+    monkeypatch.setattr(hints_source, "wait_for", wait_for)
+    monkeypatch.setattr(hints_source.time, "monotonic", lambda: now)
+    assert [ask(made, "pool").note != "" for _ in range(3)] == [True] * 3
+    assert waited == [0.5, 0.0, 0.0]
+    slow.gate.set()
+    made.close()
+
+
+@pytest.mark.requirement("L0-1")
 def test_a_catalogue_beyond_the_bound_gives_a_note_and_hints_come_back_when_it_shrinks(
     store: Store, hints: CatalogueHints, monkeypatch: pytest.MonkeyPatch
 ) -> None:

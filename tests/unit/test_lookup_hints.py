@@ -211,3 +211,23 @@ def test_what_the_embedder_offers_beyond_the_port_is_there() -> None:
     assert EmbedOnce(Prefixed()).prefixes == ("query: ", "")
     with pytest.raises(AttributeError):
         EmbedOnce(HashEmbedder()).nothing  # noqa: B018 - the access is what is tested
+
+
+@pytest.mark.requirement("L0-2", "GUARD-1")
+def test_a_hinted_document_that_was_not_shown_can_not_be_cited() -> None:
+    settings = Settings.of({"rag.return-n": 1, "rag.max-chunks-per-document": 1})
+    with Knowledge.open("memory:", settings=settings, embedder=HashEmbedder()) as knowledge:
+        knowledge.ingest_documents(
+            [Document("pool.md", "# Pool\n\nThe pool is exhausted."), Document("dns.md", "# DNS\n\nNames of the pool.")]
+        )
+        knowledge._hints._patience_s = 30.0
+        result = knowledge.lookup("the pool is exhausted", session="1")
+        shown = [block.evidence_key for block in result.evidence]
+        assert shown == ["pool.md#chunk-0"]
+        assert {hint.value for hint in result.hints} == {"pool.md", "dns.md"}
+        result.to_agent()
+        cited = ["pool.md#chunk-0", "dns.md#chunk-0", "dns.md"]
+        for given in ({"session": "1"}, {"shown": result}):
+            verdicts = [each.verdict for each in knowledge.check(cited, **given).citations]
+            assert verdicts[:2] == ["shown", "not_shown"]
+            assert verdicts[2] not in ("shown", "stale")

@@ -7,6 +7,7 @@ a moment only, then goes on without hints and says so. Hints are pointers: nothi
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
@@ -47,7 +48,7 @@ class CatalogueHints:
     Args:
         store: whose catalogue it is.
         embedder: the one that filled the store; asked for the question's vector.
-        patience_s: how long a question waits for the copy to be brought up to date.
+        patience_s: how long after its beginning a question waits for the copy to be brought up to date.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class CatalogueHints:
         self._starting = threading.Lock()
         self._reader: ThreadPoolExecutor | None = None
         self._reading: Future[None] | None = None
+        self._since = 0.0
         self._closed = threading.Event()
 
     def hints(self, request: SearchRequest) -> Hinted:
@@ -97,7 +99,8 @@ class CatalogueHints:
         reading = self._started()
         if mark.sequence:
             self._vector(query)  # wanted in a moment; a model that must load does so meanwhile
-        wait_for([reading], self._patience_s)
+        # Whoever comes while a long reading goes on doesn't wait for it once more.
+        wait_for([reading], max(0.0, self._since + self._patience_s - time.monotonic()))
         try:
             reading.result(0)
         except TooLate:
@@ -112,7 +115,7 @@ class CatalogueHints:
             if self._reading is None or self._reading.done():
                 if self._reader is None:
                     self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-hints")
-                self._reading = self._reader.submit(self._catch_up)
+                self._reading, self._since = self._reader.submit(self._catch_up), time.monotonic()
             return self._reading
 
     def _catch_up(self) -> None:
