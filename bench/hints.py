@@ -173,8 +173,10 @@ def cost(count: int, location: Path) -> dict[str, float | str]:
     hints = CatalogueHints(store, embedder, patience_s=600.0)
     _asked(hints, rng, None)
     for name, scope in (("", None), (" within a scope", ("team3",))):
+        busy = time.process_time()
         spent = sorted(_asked(hints, rng, scope) for _ in range(200))
         figures[f"hints{name}, p50 ms"], figures[f"hints{name}, p95 ms"] = statistics.median(spent), spent[190]
+        figures[f"hints{name}, processor ms"] = (time.process_time() - busy) * 1000 / 200
     after = []
     for number in range(20):
         stored = store.stored(f"folder{number % 50}/file{number}.md")
@@ -192,16 +194,18 @@ def _reading(store: LocalStore, embedder: HashEmbedder) -> dict[str, float | str
     """The first reading, once for its time and once for its memory, which tracing makes slow."""
     rng = random.Random(8)
     spent = 0.0
+    used = 0.0
     for traced in (False, True):
+        busy = time.process_time()
         hints = CatalogueHints(store, embedder, patience_s=600.0)
         if traced:
             tracemalloc.start()
         taken = _asked(hints, rng, None)
-        spent = spent or taken
+        spent, used = spent or taken, used or (time.process_time() - busy) * 1000
         held = tracemalloc.get_traced_memory()[0] / 1e6 if traced else 0.0
         tracemalloc.stop()
         hints.close()
-    return {"first reading, ms": spent, "memory, MB": held}
+    return {"first reading, ms": spent, "first reading, processor ms": used, "memory, MB": held}
 
 
 def _asked(hints: CatalogueHints, rng: random.Random, scope: tuple[str, ...] | None) -> float:
@@ -224,7 +228,7 @@ def main() -> int:
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as work:
-        for labelled in sets(arguments.data, arguments.queries):
+        for labelled in sets(arguments.data, arguments.queries) if arguments.queries else []:
             rows.append(judge(labelled, Path(work) / labelled.name.split()[0]))
             print("  ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in rows[-1].items()))
         costs = [cost(count, Path(work) / f"cost{count}") for count in arguments.documents]
@@ -232,9 +236,8 @@ def main() -> int:
         print("  ".join(f"{name} {value:,.2f}" for name, value in figures.items()))
     if arguments.json:
         arguments.json.write_text(json.dumps({"filter": rows, "cost": costs}, indent=1) + "\n", encoding="utf-8")
-    return (
-        1 if any(float(row["p"]) < 0.05 and float(row["nDCG@10 on"]) < float(row["nDCG@10 off"]) for row in rows) else 0
-    )
+    worse = [row for row in rows if float(row["nDCG@10 on"]) < float(row["nDCG@10 off"]) and float(row["p"]) < 0.05]
+    return 1 if worse else 0
 
 
 if __name__ == "__main__":

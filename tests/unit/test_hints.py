@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -278,7 +279,7 @@ def test_of_many_questions_that_come_while_a_long_reading_goes_on_only_the_first
     slow.apply([doc("a.md", "Pool")])
     made = CatalogueHints(slow, EMBEDDER, patience_s=0.5)
     monkeypatch.setattr(hints_source, "wait_for", wait_for)
-    monkeypatch.setattr(hints_source.time, "monotonic", lambda: now)
+    monkeypatch.setattr(hints_source, "time", SimpleNamespace(monotonic=lambda: now))
     assert [ask(made, "pool").note != "" for _ in range(3)] == [True] * 3
     assert waited == [0.5, 0.0, 0.0]
     slow.gate.set()
