@@ -12,15 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Unpack
 
-from citewell.admission import admit, admit_scope, check_session
+from citewell.admission import MAX_NEIGHBOURS, admit, admit_scope, check_session
 from citewell.answers import ShownTo, check_answer
+from citewell.checks import check_count
 from citewell.config import Settings
 from citewell.embed_once import EmbedOnce
-from citewell.errors import EmbedderUnavailable, InvalidRequest, UnknownEvidence
+from citewell.errors import EmbedderUnavailable, InvalidRequest
 from citewell.filling import Filling
 from citewell.hints import CatalogueHints
-from citewell.identity import parse_key
-from citewell.lookup import Lookup, LookupResult, as_block
+from citewell.lookup import Lookup, LookupResult
 from citewell.lookup_options import Labels, LookupOptions
 from citewell.model import (
     DocumentInfo,
@@ -33,7 +33,7 @@ from citewell.model import (
     VerifyReport,
 )
 from citewell.ports import Embedder, Reader, Reranker, Store, check_binding
-from citewell.scope import is_visible
+from citewell.reading import Reading
 from citewell.search import StoreSearch
 from citewell.sessions import SessionMemory
 from citewell.wiring import open_counter, open_embedder, open_reranker, open_store
@@ -70,6 +70,7 @@ class Knowledge(Filling):
             reranker=self._reranker,
             memory=self._memory,
         )
+        self._reading = Reading(store, self._memory, settings.budget, counter)
 
     @classmethod
     def open(
@@ -198,15 +199,31 @@ class Knowledge(Filling):
         Raises:
             UnknownEvidence: there is none within the scope; outside it reads the same.
         """
-        key = parse_key(evidence_key).evidence_key
-        held = admit_scope(scope, require_scope=self._settings.store.require_scope)
-        with self._store.snapshot() as view:
-            chunk = view.fetch([key]).get(key)
-        if chunk is None or not is_visible(chunk.scope, held):
-            raise UnknownEvidence(
-                f"there is no evidence {evidence_key!r}", way_out="Copy the id of a lookup's evidence."
-            )
-        return as_block(chunk)
+        return self._reading.block(evidence_key, self._held(scope))
+
+    def read(
+        self, evidence_key: str, *, scope: Labels = None, session: str | None = None, neighbours: int = 0
+    ) -> LookupResult:
+        """One chunk and those around it, in reading order, as a lookup's result: `to_agent` shows and records it.
+
+        Raises:
+            InvalidRequest: an argument can't be used.
+            UnknownEvidence: there is no such chunk within the scope; outside it reads the same.
+        """
+        width = check_count("neighbours", neighbours, least=0, most=MAX_NEIGHBOURS)
+        held, name = self._held(scope), check_session(session)
+        return self._reading.chunk(evidence_key, scope=held, session=name, neighbours=width)
+
+    def read_document(self, doc_id: str, *, scope: Labels = None, session: str | None = None) -> LookupResult:
+        """A document's chunks in reading order, as a lookup's result: `to_agent` shows and records them.
+
+        Raises:
+            UnknownEvidence: there is no such document within the scope; outside it reads the same.
+        """
+        return self._reading.document(doc_id, scope=self._held(scope), session=check_session(session))
+
+    def _held(self, scope: Labels) -> tuple[str, ...] | None:
+        return admit_scope(scope, require_scope=self._settings.store.require_scope)
 
     def check(
         self,
@@ -232,8 +249,7 @@ class Knowledge(Filling):
             ScopeDenied: the store demands a scope.
             StoreError: the store can't be read.
         """
-        held = admit_scope(scope, require_scope=self._settings.store.require_scope)
-        store, memory = self._store, self._memory
+        held, store, memory = self._held(scope), self._store, self._memory
         return check_answer(answer, store, memory, session=session, shown=shown, scope=held, strict=strict)
 
     def documents(self) -> Iterator[DocumentInfo]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
-from citewell.admission import admit_scope
+from citewell.admission import admit_scope, check_session
 from citewell.config import Token, digest_of
 from citewell.errors import Forbidden, InvalidRequest, Unauthorized
 
@@ -23,12 +24,14 @@ class Caller:
         scope: labels held; None = everything, () = nothing.
         ingest: whether documents may be added and deleted.
         bound: whether a token fixed the scope, so that a call can only narrow it.
+        apart: whether its sessions are its own, which they are where callers have tokens.
     """
 
     name: str
     scope: tuple[str, ...] | None = None
     ingest: bool = True
     bound: bool = False
+    apart: bool = False
 
     def narrowed(self, scope: object) -> tuple[str, ...] | None:
         """The labels for one call: those asked for, if the caller holds them all; without any, all that it holds.
@@ -43,6 +46,17 @@ class Caller:
         if not set(asked) <= set(self.scope):
             raise Forbidden("the scope holds a label that this token doesn't", way_out="Leave `scope` out.")
         return asked
+
+    def session(self, given: object) -> str | None:
+        """A session id as it is kept: with tokens, nobody reads or fills another's, though their scopes be equal.
+
+        Raises:
+            InvalidRequest: that can't be a session id.
+        """
+        name = check_session(given)
+        if name is None or not self.apart:
+            return name
+        return f"{quote(self.name, safe='')}/{name}"  # no name of a caller holds a slash then
 
     def check_ingest(self) -> None:
         """Refuse who may only read.
@@ -87,7 +101,7 @@ class Callers:
                 found = known
         if found is None:
             raise Unauthorized("a known bearer token is needed", way_out="Send `Authorization: Bearer TOKEN`.")
-        return Caller(found.name, found.scope, found.ingest, bound=found.scope is not None)
+        return Caller(found.name, found.scope, found.ingest, bound=found.scope is not None, apart=True)
 
 
 def check_exposure(host: str, callers: Callers) -> None:
