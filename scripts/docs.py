@@ -17,7 +17,7 @@ from citewell.config import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
-    (), ("demo",), ("ingest",), ("lookup",), ("show",), ("list",), ("delete",), ("status",), ("verify",),
+    (), ("demo",), ("ingest",), ("lookup",), ("show",), ("check",), ("list",), ("delete",), ("status",), ("verify",),
     ("sessions",), ("attach",), ("reindex",), ("config",), ("model",), ("model", "pull"), ("model", "status"),
 )  # fmt: skip
 

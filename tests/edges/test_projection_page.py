@@ -1,4 +1,4 @@
-"""The pages on projections and sessions: their programs run in order, and what they print is what the page says."""
+"""The pages on projections, sessions and the guard: their programs run in order, and what they print is what the page says."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PROGRAM = re.compile(r"```python\n(.*?)```\n\n(`{3,})text\n(.*?)\2\n", re.DOTALL)
 
 
-@pytest.mark.requirement("PROJ-2", "PROJ-7", "SESSION-1", "CONTEXT-1")
-@pytest.mark.parametrize(("name", "count"), [("projections.md", 7), ("sessions.md", 3)])
+@pytest.mark.requirement("PROJ-2", "PROJ-7", "SESSION-1", "CONTEXT-1", "GUARD-1")
+@pytest.mark.parametrize(("name", "count"), [("projections.md", 7), ("sessions.md", 3), ("guard.md", 1)])
 def test_every_program_on_the_page_prints_what_the_page_says(
     monkeypatch: pytest.MonkeyPatch, name: str, count: int
 ) -> None:

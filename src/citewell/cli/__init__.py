@@ -3,6 +3,7 @@
     edge       errors -> exit codes, once
     options    the options that every command shares, and how they become a Knowledge
     read       lookup, show, list, status
+    check      check
     write      ingest, delete
     upkeep     verify
     sessions   sessions
@@ -21,7 +22,7 @@ import sys
 
 import typer
 
-from citewell.cli import demo, foreign, read, sessions, setup, upkeep, write
+from citewell.cli import check, demo, foreign, read, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ app.command()(write.ingest)
 app.command()(read.lookup)
 app.command()(read.show)
 app.command("list")(read.list_documents)
+app.command()(check.check)
 app.command()(write.delete)
 app.command()(read.status)
 app.command()(upkeep.verify)
