@@ -68,4 +68,6 @@ class EmbedOnce:
         return copy(held)
 
     def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):  # nothing private is offered, and an unfinished copy must not look for its own parts
+            raise AttributeError(name)
         return getattr(self._embedder, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,6 +210,7 @@ def test_what_the_embedder_offers_beyond_the_port_is_there() -> None:
         prefixes = ("query: ", "")
 
     assert EmbedOnce(Prefixed()).prefixes == ("query: ", "")
+    assert copy(EmbedOnce(Prefixed())).prefixes == ("query: ", "")
     with pytest.raises(AttributeError):
         EmbedOnce(HashEmbedder()).nothing  # noqa: B018 - the access is what is tested
 
