@@ -35,6 +35,7 @@ def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store
             location,
             collection=settings.collection,
             token=settings.token,
+            index=settings.index,
             timeout_s=settings.timeout_s,
             lock_timeout_s=settings.lock_timeout_s,
             create=create,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,12 @@ def keys(knowledge: Knowledge, query: str, **options: object) -> list[str]:
     return [block.evidence_key for block in knowledge.lookup(query, **options).evidence]  # type: ignore[arg-type]
 
 
+def items(projection: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an agent is shown."""
+    shown: list[dict[str, Any]] = projection["evidence"]
+    return shown
+
+
 @pytest.mark.requirement("ENGINE-2", "PORT-5", "SAFE-1")
 def test_what_is_ingested_is_found_filtered_and_cited_the_same_on_every_engine(engine: Engine) -> None:
     with engine.open() as knowledge:
@@ -79,7 +86,7 @@ def test_what_is_ingested_is_found_filtered_and_cited_the_same_on_every_engine(e
         assert {report.path: report.status for report in result.trace.paths} == {
             "dense": "ran", "dense_filtered": "skipped", "lexical": "ran",
         }  # fmt: skip
-        shown = result.to_agent()["evidence"]
+        shown = items(result.to_agent())
         assert shown
         assert knowledge.check(f"It is the disk [{shown[0]['document_id']}].", session="s1").ok
         assert not knowledge.check("It is the disk [nothing.md#chunk-0].", session="s1").ok
@@ -120,4 +127,4 @@ def test_a_session_is_remembered_after_reopening_on_every_engine(engine: Engine)
         knowledge.lookup("slow disk", session="s1").to_agent()
     with engine.open() as knowledge:
         again = knowledge.lookup("slow disk", session="s1").to_agent()
-        assert any(item.get("already_shown") for item in again["evidence"])
+        assert any(item.get("already_shown") for item in items(again))

@@ -224,6 +224,12 @@ KEYS: tuple[Key, ...] = (
         "The directory of the embedded engine, milvus:PATH.db for Milvus Lite, or the http(s) URI of a Milvus server.",
     ),
     Key("store.collection", _text, "citewell", "On Milvus: the collection; the names of others begin with it."),
+    Key(
+        "store.index",
+        _one_of("exact", "hnsw"),
+        "exact",
+        "On a Milvus server: how a new collection is searched; a graph (hnsw) pays from some 100,000 chunks.",
+    ),
     Key("store.timeout", _positive, 10.0, "On Milvus: seconds that one call may take, its retries included."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key(

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from citewell.config.keys import KEYS
 from citewell.config.parse import parse_environment, parse_file, parse_mapping
@@ -26,6 +26,7 @@ class StoreSettings:
 
     location: str = "./.citewell"
     collection: str = "citewell"
+    index: Literal["exact", "hnsw"] = "exact"
     timeout_s: float = 10.0
     require_scope: bool = False
     token: str | None = field(default=None, repr=False)

@@ -178,6 +178,7 @@ def pages(client: Client, name: str, chosen: str, fields: list[str]) -> Iterator
         )  # fmt: skip
         if rows:
             yield list(rows)
-        if len(rows) < width:
+        # A server may give fewer than asked for where there are more; only nothing means that there is nothing.
+        if len(rows) < (width if client.server.is_lite else 1):
             return
         last = str(rows[-1]["id"])

@@ -15,7 +15,7 @@ import numpy as np
 from citewell.adapters.milvus.bodies import key_in
 from citewell.adapters.milvus.catalogue import pages
 from citewell.adapters.milvus.filters import both, literal, literals, token
-from citewell.adapters.milvus.schema import MAX_WIDTH
+from citewell.adapters.milvus.schema import MAX_WIDTH, Index
 from citewell.adapters.milvus.terms import words
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500
 _MOST_BYTES = 8_000_000
+_FLUSH_S = 120.0
 _LEAST_WIDTH = 192
 """How far the graph is searched at least; filters need more (see docs/milvus.md)."""
 _LEAST_WIDTH_FILTERED = 2_048
@@ -74,8 +75,8 @@ Ask = Callable[[int], list[Found]]
 class Chunks:
     """The collection; safe to call from several threads."""
 
-    def __init__(self, client: Client, name: str) -> None:
-        self._client, self._name = client, name
+    def __init__(self, client: Client, name: str, how: Index) -> None:
+        self._client, self._name, self._how = client, name, how
 
     def dense(self, vector: NDArray[np.float32], chosen: str) -> Ask:
         """A search for the nearest rows that an expression matches; scores are cosines in [-1, 1]."""
@@ -83,7 +84,7 @@ class Chunks:
 
     def _dense(self, vector: list[float], chosen: str, width: int) -> list[Found]:
         least = _LEAST_WIDTH_FILTERED if chosen else _LEAST_WIDTH
-        how = {} if self._client.server.is_lite else {"ef": max(least, 2 * width)}
+        how = {"ef": max(least, 2 * width)} if self._how == "hnsw" else {}
         return [
             Found(hit["id"], min(1.0, max(-1.0, float(hit["distance"]))), *_said(hit["entity"]))
             for hit in self._search("vector", vector, chosen, width, {"metric_type": "IP", "params": how})
@@ -178,8 +179,8 @@ class Chunks:
         return int(rows[0]["count(*)"])
 
     def flush(self) -> None:
-        """Bring what Lite has in memory into files."""
-        self._client.call("flush", self._name)
+        """Bring what Milvus has in memory into files."""
+        self._client.call("flush", self._name, timeout=max(self._client.timeout_s, _FLUSH_S))
 
 
 def _batches(rows: Sequence[dict[str, object]]) -> Iterator[list[dict[str, object]]]:

@@ -101,8 +101,8 @@ class Client:
         self._closed = False
         self._turn = threading.Lock()
         self._loaded: set[str] = set()
-        self._deletions: dict[str, int] = {}
-        """How many there were in each collection since it was read at the level `Strong`."""
+        self._unseen: dict[str, int] = {}
+        """Per collection: changes that a read of the level `Session` may miss, since one of the level `Strong`."""
         self._path: Path | None = lite_path(location) if location.startswith("milvus:") else None
         if self._path is not None:
             hold(self._path)
@@ -135,20 +135,20 @@ class Client:
             return self._call_server(name, str(args[0]) if args else "", args, options)
 
     def _call_server(self, name: str, collection: str, args: tuple[object, ...], options: dict[str, object]) -> Any:  # noqa: ANN401 - as `call`
-        """Make a call, so that a read of the level `Session` waits for the deletions of this process too.
+        """Make a call, so that a read of the level `Session` sees all that this process knows to have happened.
 
-        It waits for its other writes as it is, but of a deletion a server (2.3) does not say when it was: the first
-        read after one waits for everything.
+        It waits for this process's own writes as it is; but of a deletion a server (2.3) does not say when it was, and
+        of what others wrote before a collection was opened nobody does. The first read after such waits for everything.
         """
-        deletions = self._deletions.get(collection, 0)
-        if deletions and options.get("consistency_level") == "Session":
+        unseen = self._unseen.get(collection, 0)
+        if unseen and options.get("consistency_level") == "Session":
             options["consistency_level"] = "Strong"
         answer = getattr(self._client, name)(*args, **options)
         with self._turn:
             if name == "delete":
-                self._deletions[collection] = self._deletions.get(collection, 0) + 1
-            elif options.get("consistency_level") == "Strong" and self._deletions.get(collection) == deletions:
-                self._deletions[collection] = 0
+                self._unseen[collection] = self._unseen.get(collection, 0) + 1
+            elif options.get("consistency_level") == "Strong" and self._unseen.get(collection) == unseen:
+                self._unseen[collection] = 0
         return answer
 
     def guarded(self, action: Callable[[], T]) -> T:
@@ -182,6 +182,8 @@ class Client:
                 time.sleep(0.02)
         with self._turn:
             self._loaded.update(collections)
+            # What others wrote before now is to be seen, too: the first read waits for everything.
+            self._unseen.update(dict.fromkeys(collections, 1))
 
     def has(self, collection: str) -> bool:
         """Whether there is such a collection."""

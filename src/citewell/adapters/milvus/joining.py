@@ -16,7 +16,7 @@ from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.derived import Derived
 from citewell.adapters.milvus.lease import Lease, NoLease
 from citewell.adapters.milvus.lite import lite_path
-from citewell.adapters.milvus.schema import SCHEMA_VERSION, Names, make_collections
+from citewell.adapters.milvus.schema import SCHEMA_VERSION, Index, Names, index_of, make_collections
 from citewell.adapters.milvus.state import Head, State
 from citewell.adapters.milvus.writing import Writer
 from citewell.errors import StoreCorrupt, StoreUnreachable, StoreVersion
@@ -31,6 +31,7 @@ class Bound:
 
     Attributes:
         derived: the lexical index of this process, where Milvus has no BM25.
+        how: vectors are searched.
     """
 
     binding: StoreBinding
@@ -39,6 +40,7 @@ class Bound:
     lease: Lease | NoLease
     writer: Writer
     derived: Derived | None
+    how: Index
 
 
 def join(client: Client, names: Names, state: State, turn: Callable[[], AbstractContextManager[None]]) -> Bound | None:
@@ -71,9 +73,9 @@ def join(client: Client, names: Names, state: State, turn: Callable[[], Abstract
     return bound
 
 
-def make(client: Client, names: Names, binding: StoreBinding) -> None:
-    """Make the collections, and bind them."""
-    make_collections(client, names, binding.embedder.dimensions)
+def make(client: Client, names: Names, binding: StoreBinding, how: Index) -> None:
+    """Make the collections, and bind them; `how`: their vectors are searched."""
+    make_collections(client, names, binding.embedder.dimensions, how)
     client.load(names.catalogue, names.chunks)
     catalogue = Catalogue(client, names.catalogue, binding.embedder.dimensions)
     held = Row(BINDING, "meta", body=bodies.binding_body(binding, SCHEMA_VERSION))
@@ -116,10 +118,11 @@ def no_store(where: str) -> StoreUnreachable:
 
 def _bound(client: Client, names: Names, state: State, binding: StoreBinding) -> Bound:
     dimensions = binding.embedder.dimensions
-    chunks, catalogue = Chunks(client, names.chunks), Catalogue(client, names.catalogue, dimensions)
+    how = index_of(client, names)
+    chunks, catalogue = Chunks(client, names.chunks, how), Catalogue(client, names.catalogue, dimensions)
     lease = NoLease() if client.is_lite else Lease(catalogue, client.location)
     derived = None if client.server.has_bm25 else Derived(chunks, catalogue, state)
-    return Bound(binding, chunks, catalogue, lease, Writer(chunks, catalogue, state, lease, dimensions), derived)
+    return Bound(binding, chunks, catalogue, lease, Writer(chunks, catalogue, state, lease, dimensions), derived, how)
 
 
 def _take_over(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from citewell.adapters.milvus.filters import MAX_TOKEN_BYTES
 from citewell.errors import InvalidRequest
@@ -72,10 +72,20 @@ def names_of(collection: str) -> Names:
     return Names(collection)
 
 
-def make_collections(client: Client, names: Names, dimensions: int) -> None:
+Index = Literal["exact", "hnsw"]
+"""How vectors are searched: `exact` compares with every one; `hnsw` walks a graph, on servers."""
+
+
+def make_collections(client: Client, names: Names, dimensions: int, how: Index) -> None:
     """Make both, the catalogue last: where it is, all is."""
     if not client.has(names.chunks):
-        _make(client, names.chunks, _chunks(client, dimensions), _chunk_indexes(client), partitions=not client.is_lite)
+        _make(
+            client,
+            names.chunks,
+            _chunks(client, dimensions),
+            _chunk_indexes(client, how),
+            partitions=not client.is_lite,
+        )
     if not client.has(names.catalogue):
         _make(client, names.catalogue, _catalogue(dimensions), _only_vector("centre"), partitions=False)
 
@@ -83,6 +93,12 @@ def make_collections(client: Client, names: Names, dimensions: int) -> None:
 def make_sessions(client: Client, name: str) -> None:
     """Make the collection of sessions."""
     _make(client, name, _sessions(), _only_vector("pad"), partitions=False)
+
+
+def index_of(client: Client, names: Names) -> Index:
+    """How the vectors of the collection are searched."""
+    held = client.call("describe_index", names.chunks, index_name="vector") or {}
+    return "hnsw" if "HNSW" in str(held.get("index_type")) else "exact"
 
 
 def _make(client: Client, name: str, schema: object, indexes: object, *, partitions: bool) -> None:
@@ -134,18 +150,18 @@ def _chunks(client: Client, dimensions: int) -> object:
     return schema
 
 
-def _chunk_indexes(client: Client) -> object:
+def _chunk_indexes(client: Client, how: Index) -> object:
     indexes = _indexes()
-    if client.server.is_lite:
-        indexes.add_index("vector", index_type="FLAT", metric_type="IP")
-    else:
+    if how == "hnsw" and not client.server.is_lite:
         graph = {"M": 32, "efConstruction": 360}
         indexes.add_index("vector", index_type="HNSW", metric_type="IP", params=graph)
+    else:
+        indexes.add_index("vector", index_type="FLAT", metric_type="IP")
     if client.server.has_bm25:
         # pymilvus hands the parameters over one by one; Lite looks for them under one name, and falls back silently.
-        how: dict[str, object] = {"bm25_k1": K1, "bm25_b": B}
-        how = {"params": how} if client.server.is_lite else how
-        indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=how)
+        tuned: dict[str, object] = {"bm25_k1": K1, "bm25_b": B}
+        tuned = {"params": tuned} if client.server.is_lite else tuned
+        indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=tuned)
     if client.server.has_inverted:
         for name in ("evidence", "document"):
             indexes.add_index(name, index_type="INVERTED")

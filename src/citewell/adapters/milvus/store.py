@@ -23,7 +23,7 @@ from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.derived import Derived
 from citewell.adapters.milvus.joining import Bound, check_there, counted, join, make, no_store
 from citewell.adapters.milvus.lite import lite_path
-from citewell.adapters.milvus.schema import names_of
+from citewell.adapters.milvus.schema import Index, names_of
 from citewell.adapters.milvus.sessions import MilvusSessions
 from citewell.adapters.milvus.snapshot import EmptySnapshot, MilvusSnapshot
 from citewell.adapters.milvus.state import Head, State, shared_state
@@ -57,8 +57,8 @@ class MilvusStore:
     shows it (mostly within a second), a process its own writes at once.
     """
 
-    def __init__(self, client: Client, collection: str, *, lock_timeout_s: float) -> None:
-        self._client, self._names = client, names_of(collection)
+    def __init__(self, client: Client, collection: str, *, index: Index, lock_timeout_s: float) -> None:
+        self._client, self._names, self._index = client, names_of(collection), index
         self._patience_s = lock_timeout_s
         place = str(lite_path(client.location)) if client.is_lite else client.location
         self._state: State = shared_state(place, self._names.chunks)
@@ -75,6 +75,7 @@ class MilvusStore:
         *,
         collection: str = "citewell",
         token: str | None = None,
+        index: Index = "exact",
         timeout_s: float = 10.0,
         lock_timeout_s: float = 30.0,
         create: bool = True,
@@ -85,6 +86,7 @@ class MilvusStore:
             location: `milvus:PATH.db`, or the URI of a server.
             collection: its name; the catalogue lies beside it.
             token: of the server.
+            index: how vectors are to be searched, if the store is made now; Lite is always exact.
             timeout_s: of each call.
             lock_timeout_s: how long a writer waits for another one.
             create: whether a store may be made where there is none.
@@ -96,7 +98,9 @@ class MilvusStore:
         """
         names_of(collection)
         check_there(location, create=create)
-        store = cls(Client(location, token=token, timeout_s=timeout_s), collection, lock_timeout_s=lock_timeout_s)
+        store = cls(
+            Client(location, token=token, timeout_s=timeout_s), collection, index=index, lock_timeout_s=lock_timeout_s
+        )
         try:
             if store._found() is None and not create:
                 raise no_store(f"{location}, collection {collection!r}")
@@ -145,7 +149,7 @@ class MilvusStore:
         if bound is None:
             with self._turn():
                 if self._found() is None:
-                    make(self._client, self._names, binding)
+                    make(self._client, self._names, binding, self._index)
                 bound = self._found()
         if bound is not None:
             check_binding(bound.binding, binding)
@@ -165,11 +169,18 @@ class MilvusStore:
             return writer.delete(doc_ids)
 
     def compact(self) -> None:
-        """Bring what Lite has in memory into files, and look whether all is there; servers do so by themselves."""
+        """Bring what Milvus has in memory into files; on Lite look whether all is there.
+
+        A server does so by itself in time. With a graph it is worth a call at the end of an ingestion: what is in
+        memory is searched by a coarser index (see docs/milvus.md).
+        """
         bound = self._found()
-        if bound is not None:
-            with self._turn():
-                self._flush(bound, 0)
+        if bound is None:
+            return
+        with self._turn():
+            if bound.how == "hnsw":
+                bound.chunks.flush()
+            self._flush(bound, 0)
 
     def documents(self) -> Iterator[DocumentInfo]:
         """The catalogue, ordered by doc_id, as of the call."""

@@ -77,7 +77,8 @@ def vectors(bound: Bound, doc_id: str) -> Mapping[str, NDArray[np.float32]]:
 def details(server: Server, bound: Bound | None) -> Iterator[tuple[str, str | int | float]]:
     """What stands behind each path."""
     yield "milvus", server.text
-    yield "dense", "FLAT, exact" if server.is_lite else "HNSW"
+    if bound is not None:
+        yield "dense", "FLAT, exact" if bound.how == "exact" else "HNSW, approximate"
     if server.has_bm25:
         yield "lexical", "native BM25" + (", statistics per segment" if server.is_lite else "")
         return
