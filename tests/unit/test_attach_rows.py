@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from citewell.model import Locator
 pytestmark = pytest.mark.requirement("ENGINE-3")
 
 
-def _read(entity: dict[str, object], *assignments: str, absent: tuple[str, ...] = ()) -> Row:
+def _read(entity: Mapping[str, object], *assignments: str, absent: tuple[str, ...] = ()) -> Row:
     fields = parse_assignments(["text=text", "vector=vector", *assignments])
     return RowReader(fields, primary="pk", vectors=("vector",), absent=absent).read(
         {"pk": 7, "text": "a text", "vector": [1.0], **entity}

@@ -187,16 +187,22 @@ def _json_at(place: str, of_lists: str) -> Compare:
 
 
 def _written(value: Scalar) -> list[str]:
-    """The literals that JSON may have for it; an id in digits may be a number there. None if there is no exact one."""
+    """The literals that JSON may have for it; an id in digits may be a number there. None if there is no exact one.
+
+    There is none for numbers below 0, which Lite does not read within `json_contains`.
+    """
     if isinstance(value, bool):
         return [str(value).lower()]
     if isinstance(value, str):
-        return [literal(value), value] if _CANONICAL.fullmatch(value) else [literal(value)]
+        if _CANONICAL.fullmatch(value):
+            return [literal(value), value] if value[0] != "-" else []
+        return [literal(value)]
     whole = _whole(value)
     if whole is not None:
-        return [str(whole)]
+        # In a list, servers take 1 and 1.0 for two numbers.
+        return [str(whole), f"{whole}.0"] if whole >= 0 else []
     text = repr(value)
-    return [text] if re.fullmatch(r"-?[0-9]+\.[0-9]+", text) else []
+    return [text] if re.fullmatch(r"[0-9]+\.[0-9]+", text) else []
 
 
 def _whole(value: Scalar) -> int | None:
