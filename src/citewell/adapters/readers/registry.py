@@ -20,7 +20,7 @@ from citewell.errors import CitewellError, IngestError
 from citewell.model import Text
 from citewell.ports import Reader
 
-VERSION = "1"
+VERSION = "2"
 """Changes when the same bytes would be read otherwise; part of every document's fingerprint."""
 
 _Read = Callable[[bytes, str], Text]
