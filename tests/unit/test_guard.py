@@ -158,6 +158,13 @@ def test_each_key_is_asked_for_once_and_a_function_tells_the_same_as_a_mapping()
 
 
 @pytest.mark.requirement("GUARD-1")
+@pytest.mark.parametrize("known", [["docA#chunk-1", "docB#chunk-0"], {"docA#chunk-1", "docB#chunk-0"}])
+def test_what_exists_may_be_a_list_of_keys(known: Any) -> None:  # noqa: ANN401 - that is the point
+    report = check("[docA#chunk-1] [docB#chunk-0] [docC#chunk-0]", SHOWN, known=known)
+    assert [citation.verdict for citation in report.citations] == ["shown", "not_shown", "unknown"]
+
+
+@pytest.mark.requirement("GUARD-1")
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -171,6 +178,8 @@ def test_each_key_is_asked_for_once_and_a_function_tells_the_same_as_a_mapping()
         ({"shown": {"evidence": [{"id": 1}]}}, "an item of shown evidence can't be"),
         ({"shown": None}, "shown can't be None"),
         ({"known": 7}, "known can't be 7"),
+        ({"known": "docA#chunk-1"}, "known can't be 'docA#chunk-1'"),
+        ({"known": ["docA"]}, "'docA' is no evidence key"),
         ({"known": lambda keys: list(keys)}, "what known returned can't be"),
         ({"known": {"docA#chunk-1": "text"}}, "a known chunk can't be 'text'"),
     ],
@@ -392,6 +401,12 @@ def test_the_report_as_json_values_has_every_field() -> None:
         ("```\ndocA#chunk-9\n```\nSlow [docA#chunk-9].", "```\ndocA#chunk-9\n```\nSlow."),
         ("[docA] Slow.", "Slow."),
         ("a docA#chunk-[docB#chunk-9]1 b", "a docA#chunk-1 b"),
+        ("See docA#chunk-9 and docA#chunk-1.", "See docA#chunk-1."),
+        ("磁盘【docA#chunk-9和docA#chunk-1】很慢", "磁盘【docA#chunk-1】很慢"),
+        ("docA#chunk-9: the disk", "the disk"),
+        ("See [docA#chunk-9](https://example.com/page) now.", "See now."),
+        ("See [docA#chunk-9](docA#chunk-1) now.", "See (docA#chunk-1) now."),
+        ("See [docA#chunk-1](docA#chunk-9) now.", "See [docA#chunk-1] now."),
     ],
 )
 def test_bad_citations_go_with_what_would_be_left_empty_and_nothing_else_changes(answer: str, cleaned: str) -> None:

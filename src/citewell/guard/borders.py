@@ -24,8 +24,8 @@ _TOUCHED = regex.compile(_TOUCH, regex.V1)
 _TAIL = regex.compile(f"{_TOUCH}+", regex.V1)
 
 _LATIN_LABELS = (
-    r"evidence(?:[ _-]?(?:id|key)s?)?|document[ _-]?ids?|doc[ _-]?ids?|sources?|refs?|references?|citations?|cited?"
-    r"|cf|see(?: also)?|from|via|per|ids?|keys?|chunks?"
+    r"evidence(?:[ _-]?(?:id|key)s?)?|documents?(?:[ _-]?ids?)?|doc[ _-]?ids?|sources?|refs?"
+    r"|references?|citations?|cited?|cf|see(?: also)?|from|via|per|ids?|keys?|chunks?"
 )
 _HAN_LABELS = (
     "详见|参见|请见|另见|可见|请看|查看|参考|参照|根据|依据|按照|遵照|来源|来自|源自|出处|出自|引自|引用|摘自|证据|文档"
@@ -42,7 +42,7 @@ _LABELS_FIRST = regex.compile(
     regex.IGNORECASE,
 )
 _WINDOW = 24
-_BETWEEN_IDS = frozenset("/+&")
+_BETWEEN_IDS = frozenset("/+&:")
 _JOINTS = frozenset("/\\.-‐‑:@#＃%+~&$")
 
 _Kind = Literal["space", "word", "unspaced", "joint", "underscore", "other"]

@@ -36,9 +36,9 @@ def check(
         shown: evidence keys with the digest of each chunk's text when it was shown ('' = unknown); or a list of
             keys or of blocks; or a lookup's result, of which that counts which `to_agent` shows within the result's
             budget; or what `to_agent` returned.
-        known: which chunks exist now within the caller's scope: a mapping from evidence keys to `KnownChunk`, or a
-            function that is given keys and returns such a mapping of those that exist; it is called with keys in any
-            order. None = what was shown is all that exists, unchanged.
+        known: which chunks exist now within the caller's scope: a mapping from evidence keys to `KnownChunk`, a
+            function that is given keys and returns such a mapping of those that exist, or a list of keys. None = what
+            was shown is all that exists, unchanged.
         strict: whether one citation that isn't `shown`, or one quote that its chunk doesn't hold, fails the answer.
 
     Returns:

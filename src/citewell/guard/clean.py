@@ -25,7 +25,9 @@ from citewell.guard.written import Written
 _WRAPS = dict(zip("[【［〔〖(（<{「『“‘«*_~`\"'", "]】］〕〗)）>}」』”’»*_~`\"'", strict=True))
 _CLOSERS = frozenset(_WRAPS.values())
 _SEPARATORS = frozenset(",;、，；|&")
+_BEGINNINGS = ",;:，；：、 \t"
 _ENDS = frozenset(".,;:!?。，、；：！？…")
+_AND = re.compile(r"[ \t]*(?:\b(?:and|or)\b|&|和|与|及|或)[ \t]*")
 _EMPHASIS = re.compile(r"[*_`~]+")
 _MOST_TIDIED = 32  # signs around one gap
 _EDGES = re.compile(r"[\n,;、，；.。!?！？]")
@@ -53,6 +55,11 @@ class _Removal:
         self._page, self._text, self._bad, self._good = page, page.view.text, bad, good
         self._places = Places(page)
         self._links = {link.target: link for link in page.structure.links}
+        self._by_text: dict[Span, list[Link]] = defaultdict(list)
+        for link in page.structure.links:
+            self._by_text[link.text.inner].append(link)
+        self._kept = {(written.start, written.end) for written in good}
+        self._starts = sorted(written.start for written in [*bad, *good])
         self._ends = sorted(written.end for written in [*bad, *good])
 
     def spans(self) -> Iterator[Span]:
@@ -61,8 +68,10 @@ class _Removal:
             target = self._places.target(written.start, written.end)
             if target in self._links:
                 yield from self._link(self._links[target])
+            elif (titled := self._titled(written)) is not None:
+                yield titled.start, titled.end
             elif self._places.definition(written.start, written.end) not in gone:
-                yield self._with_label(written), written.end
+                yield self._with_label(written), self._with_word(written)
         for definition in gone:
             yield from self._definition(definition)
 
@@ -77,6 +86,18 @@ class _Removal:
         follows = text[written.end : written.end + 8].lstrip(" \t*_`~")
         is_last = not follows or follows[0] == "\n" or follows[0] in _CLOSERS or follows[0] in _ENDS
         return edge if is_last and edge < start and after_labels(text, edge, start) == start else start
+
+    def _with_word(self, written: Written) -> int:
+        """Where the id ends, together with an `and` before the next citation."""
+        after = bisect_right(self._starts, written.start)
+        following = self._starts[after] if after < len(self._starts) else -1
+        word = _AND.match(self._text, written.end)
+        return following if word is not None and word.end() == following else written.end
+
+    def _titled(self, written: Written) -> Link | None:
+        """The link of which the id is the whole text, unless its target is a citation that stays."""
+        links = self._by_text.get((written.start, written.end), ())
+        return next((link for link in links if link.target not in self._kept), None)
 
     def _link(self, link: Link) -> Iterator[Span]:
         """Everything of a link but its text; if that is a citation that stays, its brackets stay too."""
@@ -159,6 +180,7 @@ def _junction(left: str, right: str) -> tuple[str, str]:
             break
         left, right = before, after
         before, after = before.rstrip(" \t"), after.lstrip(" \t")
+        parted = parted or before != left or after != right
     return _spaced(left, before, after, parted=parted)
 
 
@@ -168,7 +190,7 @@ def _spaced(left: str, before: str, after: str, *, parted: bool) -> tuple[str, s
     if after[:1] in ("", "\n") and _BULLET.fullmatch(line):
         return before[: len(before) - len(line)], after[1:]
     if not line:
-        return left, after
+        return left, after.lstrip(_BEGINNINGS)
     if after[:1] in ("", "\n") or after[:1] in _ENDS or after[:1] in ")]】］〕〗）」』”’»":
         return before, after
     if before[-1] in "([【［〔〖（「『“‘«":

@@ -30,7 +30,7 @@ class Showing(Protocol):
 
 
 ShownArgument = Mapping[str, Any] | Iterable[Any] | Showing
-KnownArgument = Callable[[Sequence[str]], Mapping[str, Any]] | Mapping[str, Any] | None
+KnownArgument = Callable[[Sequence[str]], Mapping[str, Any]] | Mapping[str, Any] | Iterable[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +128,13 @@ class Existing:
     """Which chunks exist now within the caller's scope; each key is asked for once.
 
     Args:
-        known: asks for some keys and gets those that exist; or a mapping of all; None = what was shown is all.
+        known: asks for some keys and gets those that exist; or a mapping or a list of all; None = what was shown is
+            all.
         ledger: what was shown.
     """
 
     def __init__(self, known: KnownArgument, ledger: Ledger) -> None:
-        if known is not None and not callable(known) and not isinstance(known, Mapping):
-            raise refusal("known", known, "a mapping of evidence keys, or a function from keys to such a mapping")
-        self._known, self._ledger = known, ledger
+        self._known, self._ledger = _known(known), ledger
         self._found: dict[str, KnownChunk | None] = {}
 
     @property
@@ -164,6 +163,14 @@ class Existing:
         if not isinstance(answer, Mapping):
             raise refusal("what known returned", answer, "a mapping of the evidence keys that exist")
         return answer
+
+
+def _known(known: KnownArgument) -> Callable[[Sequence[str]], Mapping[str, Any]] | Mapping[str, Any] | None:
+    if known is None or callable(known) or isinstance(known, Mapping):
+        return known
+    wanted = "a mapping or a list of evidence keys, or a function from keys to such a mapping"
+    keys = known if isinstance(known, set | frozenset) else check_list("known", known, wanted=wanted)
+    return {parse_key(key).evidence_key: KnownChunk() for key in keys}
 
 
 def _as_known(value: object) -> KnownChunk:
