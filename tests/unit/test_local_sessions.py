@@ -410,6 +410,33 @@ def test_a_file_that_is_moved_away_while_it_is_open_makes_sessions_begin_anew(
 
 
 @pytest.mark.requirement("SESSION-2")
+def test_nothing_is_left_in_the_file_of_sessions_that_are_forgotten(store: LocalStore) -> None:
+    sessions = store.sessions()
+    record(sessions, "old", entry("a", 1.0), entry("b", 1.0))
+    record(sessions, "idle", entry("a", 50.0))
+    record(sessions, "gone", entry("a", 51.0))
+    sessions.forget("gone")
+    record(sessions, "new", entry("a", 52.0), policy=SessionPolicy(max_age_s=10.0, max_sessions=1))
+    connection = sessions._file._connected()
+    assert connection.execute("SELECT name FROM session").fetchall() == [("new",)]
+    assert connection.execute("SELECT count(*) FROM shown").fetchone() == (1,)
+
+
+@pytest.mark.requirement("SESSION-2", "ENGINE-4")
+def test_damage_that_may_not_be_set_aside_is_reported_and_left(store: LocalStore) -> None:
+    damaged(store, garbage).close()
+    reader = LocalStore.open(store.path, read_only=True)
+    for report in (reader.verify(), reader.verify(repair=True)):
+        assert [(found.where, found.repaired) for found in report.findings] == [("sessions.db", False)]
+    reader.close()
+    assert garbage_is_there(store.path / "sessions.db")
+
+
+def garbage_is_there(file: Path) -> bool:
+    return file.read_bytes().startswith(b"no database")
+
+
+@pytest.mark.requirement("SESSION-2")
 def test_nothing_is_written_before_there_is_something_to_remember(store: LocalStore) -> None:
     sessions = store.sessions()
     assert keys(sessions, "s") == []

@@ -271,6 +271,19 @@ def test_the_best_hit_gets_its_neighbours_first_and_every_hit_its_nearest_before
     assert shown(350) == ["a0", "a1", "a2", "a3", "b1", "b2", "b3"]
 
 
+@pytest.mark.requirement("CONTEXT-1")
+def test_a_neighbour_between_two_hits_is_as_near_as_to_the_nearer_of_them() -> None:
+    between = [chunk(index, "n" * 50, "hit" if index in (0, 3) else "neighbour") for index in range(4)]
+    assert keys(items(*between, budget=limits(chars=150))) == ["a#chunk-0", "a#chunk-1", "a#chunk-3"]
+
+
+@pytest.mark.requirement("CONTEXT-1")
+def test_a_neighbour_that_is_in_no_row_with_a_hit_is_shown_if_it_fits() -> None:
+    """Lookups place none such; a projection makes the best of what it is given."""
+    blocks = [chunk(0, "hit"), chunk(2, "x" * 100, "neighbour"), chunk(3, "far", "neighbour")]
+    assert keys(items(*blocks, budget=limits(chars=50))) == ["a#chunk-0", "a#chunk-3"]
+
+
 @pytest.mark.requirement("CONTEXT-1", "PROJ-4")
 def test_neighbours_count_among_the_items() -> None:
     assert keys(items(*run(5, 2), budget=limits(items=2))) == ["a#chunk-1", "a#chunk-2"]
