@@ -8,6 +8,7 @@
     upkeep     verify
     sessions   sessions
     foreign    attach, reindex
+    mcp        mcp
     setup      config, model
     demo       the tour
     render     values -> text for people
@@ -22,7 +23,7 @@ import sys
 
 import typer
 
-from citewell.cli import check, demo, foreign, read, sessions, setup, upkeep, write
+from citewell.cli import check, demo, foreign, mcp, read, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ app.command()(upkeep.verify)
 app.command()(sessions.sessions)
 app.command()(foreign.attach)
 app.command()(foreign.reindex)
+app.command()(mcp.mcp)
 app.command()(setup.config)
 app.add_typer(setup.model, name="model")
 

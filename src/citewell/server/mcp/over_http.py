@@ -1,0 +1,145 @@
+"""MCP over streamable HTTP: an ASGI endpoint for a server to mount, which lets nobody in without a known token (API-4).
+
+It checks the token on every request, ties a session of the protocol to the caller who opened it, takes only hosts that
+it knows (DNS rebinding) and bodies of bounded size. It knows no route beside its own, and starts no server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from citewell.errors import CitewellError, Unauthorized
+from citewell.server.callers import Caller, Callers
+from citewell.server.faults import status_of
+from citewell.server.mcp.conversation import Conversation
+from citewell.server.mcp.factory import build
+from citewell.server.mcp.opening import Opened
+from citewell.server.mcp.uris import EVIDENCE
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from citewell.app import Knowledge
+    from citewell.config.settings import ServerSettings
+    from citewell.server.desk import Desk
+
+_CALLER = "citewell.caller"
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class OverHttp:
+    """MCP, to be put under a path.
+
+    Attributes:
+        endpoint: the ASGI application of exactly that path, for `starlette.routing.Route`, whatever the method.
+        manager: of the protocol's sessions.
+    """
+
+    endpoint: ASGIApp
+    manager: StreamableHTTPSessionManager
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """To be entered for as long as the server runs, once."""
+        return self.manager.run()
+
+
+def over_http(
+    knowledge: Knowledge,
+    *,
+    callers: Callers,
+    settings: ServerSettings,
+    desk: Desk,
+    version: str,
+    base_url: str = EVIDENCE,
+) -> OverHttp:
+    """MCP over an open Knowledge; who built it closes it, and the desk.
+
+    Args:
+        knowledge: to ask.
+        callers: who may call.
+        settings: hosts and the size of bodies.
+        desk: where blocking work is done.
+        version: of Citewell.
+        base_url: of pages that show a passage by its evidence key.
+    """
+    server = build(Opened(knowledge), desk=desk, caller_of=caller_of, version=version, base_url=base_url)
+    manager = StreamableHTTPSessionManager(
+        app=server,
+        security_settings=_security(settings),
+        max_request_body_size=settings.max_body,
+    )
+    return OverHttp(_Guarded(StreamableHTTPASGIApp(manager), callers), manager)
+
+
+def caller_of(context: ServerRequestContext[Conversation, Any]) -> Caller:
+    """Who sent a request over HTTP.
+
+    Raises:
+        Unauthorized: it did not come through the guard.
+    """
+    caller = None if context.request is None else context.request.scope.get(_CALLER)
+    if not isinstance(caller, Caller):
+        raise Unauthorized("nobody is known to have sent this", way_out="Send `Authorization: Bearer TOKEN`.")
+    return caller
+
+
+class _Guarded:
+    """Lets requests through that bear a known token, with who sent them; answers 401 to the others."""
+
+    def __init__(self, app: ASGIApp, callers: Callers) -> None:
+        self._app, self._callers = app, callers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            caller = self._callers.identify(Headers(scope=scope).get("authorization"))
+        except CitewellError as error:
+            await _refusal(error)(scope, receive, send)
+            return
+        scope[_CALLER] = caller
+        if caller.apart:
+            # The SDK ties a session to this user; the token itself goes no further.
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
+        await self._app(scope, receive, send)
+
+
+def _refusal(error: CitewellError) -> Response:
+    return Response(
+        json.dumps({"error": error.to_dict()}),
+        status_code=status_of(error),
+        media_type="application/json",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
+
+
+def _security(settings: ServerSettings) -> TransportSecuritySettings:
+    hosts = list(dict.fromkeys(_hosts(settings)))
+    names = [name for host in hosts for name in (host, f"{host}:*")]
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=[*origins, *settings.cors_origins]
+    )
+
+
+def _hosts(settings: ServerSettings) -> Iterator[str]:
+    """Those that are set; else the address listened on, by each of its names, and the public one."""
+    if settings.allowed_hosts:
+        yield from settings.allowed_hosts
+        return
+    host = f"[{settings.host}]" if ":" in settings.host and not settings.host.startswith("[") else settings.host
+    yield from _LOOPBACK if host in _LOOPBACK else (host,)
+    if settings.public_url is not None and (public := urlsplit(settings.public_url).netloc):
+        yield public
