@@ -40,9 +40,7 @@ _CANONICAL_INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
 _INDEX_TEXT = re.compile(r"[0-9]{1,19}(?:\.0+)?")
 # What a key has, and what people and models make of it: other case, full width, another dash or none, a sign.
 _WRITTEN_MARK = re.compile(r"[#＃﹟][cｃ][hｈ][uｕ][nｎ][kｋ](?:[-‐‑‒–—−－_ ]{0,2}[-+]?\d+)", re.IGNORECASE)
-_WRITTEN_FALLBACK = re.compile(
-    r"(?<!doc:)(?:vector:(?=\S)|content:(?=[0-9a-f]{16}(?![0-9a-z]))|CONTENT:(?=[0-9A-F]{16}))"
-)
+_WRITTEN_FALLBACK = re.compile(r"(?<!doc:)(?:vector:(?=\S)|(?i:content:)(?=[0-9A-Fa-f]{16}(?![0-9A-Za-z])))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,10 @@ def find_marks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def find_fallbacks(text: str) -> Iterator[int]:
-    """Where a text may name chunks by vector id or content digest: where `vector:` or `content:` begins."""
+    """Where a text may name chunks by vector id or content digest: where `vector:` or `content:` begins.
+
+    Also where a digest is written in capitals, which no key is. Whether there is a key, `find_identity` says.
+    """
     return (match.start() for match in _WRITTEN_FALLBACK.finditer(text))
 
 

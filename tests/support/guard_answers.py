@@ -201,11 +201,12 @@ ROWS: dict[str, Row] = {
         "[vector:7] vector:8 [vector:a b]", (shown("vector:7"), not_shown("vector:8"), shown("vector:a b"))
     ),
     "a longer vector id": Row("[vector:77]", (unknown("vector:77"),)),
-    "a vector is a word too": Row("The feature vector: three numbers.", ()),
+    "a vector is a word too": Row("The feature vector: three numbers [vector:] (vector:), vector:space.", ()),
     "keys by content": Row(
         "content:0123456789abcdef [content:fedcba9876543210] content:0000000000000000",
         (shown("content:0123456789abcdef"), not_shown("content:fedcba9876543210"), unknown("content:0000000000000000")),
     ),
+    "a digest in capitals": Row("[CONTENT:0123456789ABCDEF]", (unknown("CONTENT:0123456789ABCDEF"),)),
     # Documents without a chunk
     "a document in brackets": Row("slow [docA] and [docs/etcd.md]", (ambiguous("docA"), ambiguous("docs/etcd.md"))),
     "a document in running text": Row("docs/etcd.md says so, and docA too.", ()),

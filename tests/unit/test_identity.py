@@ -14,7 +14,9 @@ from citewell.errors import InvalidRequest
 from citewell.identity import (
     Identity,
     check_doc_id,
+    find_fallbacks,
     find_identity,
+    find_marks,
     format_key,
     identify,
     normalize_id,
@@ -307,3 +309,22 @@ def test_no_other_module_spells_out_how_a_key_looks() -> None:
         if ('f"' in line or "split(" in line or "partition(" in line) and "#chunk-" in line
     ]
     assert makers == []
+
+
+@pytest.mark.requirement("ID-9")
+def test_marks_are_found_as_keys_have_them_and_as_they_are_copied_badly() -> None:
+    text = "docA#chunk-2, docA#Chunk_02, docA＃ｃｈｕｎｋ－３, docA#chunk--1; no: #chunk- #chunks-1 # chunk-1 chunk-1"
+    assert [text[slice(*span)] for span in find_marks(text)] == [
+        "#chunk-2",
+        "#Chunk_02",
+        "＃ｃｈｕｎｋ－３",
+        "#chunk--1",
+    ]
+
+
+@pytest.mark.requirement("ID-9")
+def test_fallback_keys_are_found_where_they_begin_and_words_and_escapes_are_not() -> None:
+    digest = "0123456789abcdef"
+    text = f"vector:7 content:{digest} CONTENT:{digest.upper()} vector: x content:{digest}0 content:12 doc:vector:7#chunk-2"
+    found = [text[start:].split(" ")[0] for start in find_fallbacks(text)]
+    assert found == ["vector:7", f"content:{digest}", f"CONTENT:{digest.upper()}"]

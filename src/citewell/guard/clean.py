@@ -52,7 +52,7 @@ class _Removal:
     """Decides what goes, in places of the view."""
 
     def __init__(self, page: Page, bad: Sequence[Written], good: Sequence[Written]) -> None:
-        self._page, self._text, self._bad, self._good = page, page.view.text, bad, good
+        self._page, self._text, self._bad = page, page.view.text, bad
         self._places = Places(page)
         self._links = {link.target: link for link in page.structure.links}
         self._by_text: dict[Span, list[Link]] = defaultdict(list)
@@ -101,12 +101,11 @@ class _Removal:
 
     def _link(self, link: Link) -> Iterator[Span]:
         """Everything of a link but its text; if that is a citation that stays, its brackets stay too."""
-        start, end = link.text.inner
-        if any(written.start == start and written.end == end for written in self._good):
+        if link.text.inner in self._kept:
             yield link.text.end, link.end
-            return
-        yield link.start, link.text.start + 1
-        yield link.text.end - 1, link.end
+        else:
+            yield link.start, link.text.start + 1
+            yield link.text.end - 1, link.end
 
     def _empty_definitions(self) -> Iterator[Definition]:
         """Definitions of which, without the bad citations, no word is left."""

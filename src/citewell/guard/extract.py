@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from urllib.parse import unquote
 
 from citewell.guard.brackets import Pair, enclosing
@@ -29,6 +28,7 @@ from citewell.guard.view import squash
 from citewell.guard.written import Reading, Written, readings
 from citewell.identity import find_marks
 
+_NOWHERE = (-1, -1)
 _SEPARATED = re.compile(r"[^,;，；、|]+")
 _WORD = re.compile(r"[^\s\"'`*<>\[\](){}【】［］〔〕（）「」『』“”,;，；、。！？|]+")
 
@@ -103,10 +103,11 @@ def _heads(page: Page, taken: list[Span]) -> Iterator[Written]:
     for start in heads:
         if start < done:
             continue
-        end = done = _head_end(text, start, around.get(start))
-        raw = page.view.written(start, end) if end > start else ""
-        found = readings(start, raw, page.view.around(start, end), raw, text[start:end]) if end > start else ()
-        if found and (start in around or any(map(str.isdigit, raw)) or text[start] == "c"):
+        end = done = max(_head_end(text, start, around.get(start)), start + 1)
+        raw = page.view.written(start, end)
+        found = readings(start, raw, page.view.around(start, end), raw, text[start:end])
+        is_digest = text[start] in "cC"
+        if is_digest or (found and (start in around or any(map(str.isdigit, raw)))):
             yield Written(start, end, raw, readings=found)
 
 
@@ -122,14 +123,11 @@ def _head_end(text: str, start: int, around: Pair | None) -> int:
 def _with_targets(page: Page, places: Places, found: list[Written]) -> list[Written]:
     """What was found, but the target of a link as a whole where that is a citation."""
     whole = {link.target: written for link in page.structure.links if (written := _target(page, link)) is not None}
-    kept = []
-    for written in found:
-        target = places.target(written.start, written.end)
-        as_whole = None if target is None else whole.get(target)
-        if as_whole is None or (written.shown and not as_whole.shown and not as_whole.document):
-            kept.append(written)
-            whole.pop(target, None) if target is not None else None
-    return list(chain(kept, whole.values()))
+    inside = [(written, places.target(written.start, written.end) or _NOWHERE) for written in found]
+    for written, target in inside:
+        if written.shown and target in whole and not (whole[target].shown or whole[target].document):
+            del whole[target]  # an address that names a shown key, such as `https://kb.example/?id=docA...`
+    return [written for written, target in inside if target not in whole] + list(whole.values())
 
 
 def _target(page: Page, link: Link) -> Written | None:
