@@ -21,6 +21,11 @@ WIDE = """\
 | 连接 | e\u0301 |  |
 +------+------+
 """.replace(" |  |", "    |")
+WHOLE = """\
++---+---+
+| a | b |
++---+---+
+"""
 DRAWN = """\
 +---+---+
 | a | b
@@ -47,6 +52,9 @@ DRAWN = """\
         (SPANNING, "| a a2 a3 | b |\n| --- | --- |\n| a a2 a3 | c |"),
         (WIDE, "| 名称 | 值 |\n| --- | --- |\n| 连接 | e\u0301 |"),
         (DRAWN, f"```\n{DRAWN}```"),
+        (f"+---+---+\n| c\n{WHOLE}", f"```\n+---+---+\n| c\n{WHOLE}```"),
+        ("===  ===\na    b\nno table\n\nbehind", "```\n===  ===\na    b\nno table\n```\n\nbehind"),
+        (".. list-table::\n\n   Before\n\n   * - a\n     - b", "| Before |  |\n| --- | --- |\n| a | b |"),
         ("====  ==\n名称  b\n====  ==\n连接  d\n====  ==", "| 名称 | b |\n| --- | --- |\n| 连接 | d |"),
     ],
 )
@@ -57,7 +65,7 @@ def test_text_of_restructured_text_is_kept_wherever_it_is(source: str, text: str
 @pytest.mark.requirement("INGEST-1")
 def test_a_table_drawn_without_end_is_shown_as_it_is_drawn() -> None:
     """Looking for its frames would take the third power of its size."""
-    drawn = "\n".join(["+-" * 1_500 + "+", *["+" * 3_001] * 300])
+    drawn = "\n".join(["+-" * 1_500 + "+", *["|" + "+" * 2_999 + "|"] * 300])
     assert read_rst(drawn.encode(), "a.rst").text == f"```\n{drawn}\n```"
 
 
@@ -73,6 +81,10 @@ def test_a_table_drawn_without_end_is_shown_as_it_is_drawn() -> None:
         ("[separator=¦]\n|===\n¦a ¦b\n\n¦1|x ¦2\n|===", "| a | b |\n| --- | --- |\n| 1\\|x | 2 |"),
         ("[format=csv,separator=;]\n|===\na;b\n1;2\n|===", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
         ("|===\nbefore |a\n|===", "| before | a |\n| --- | --- |"),
+        (".Before you begin\n* a\n* b", "**Before you begin**\n\n- a\n- b"),
+        (".Steps\n. a\n. b", "**Steps**\n\n1. a\n1. b"),
+        (".Terms\na:: b", "**Terms**\n\n**a**\n\nb"),
+        ("[quote, Ada]\nGrow it.", "Grow it.\n\n— Ada"),
         ("ifdef::ci[Text in it.]", "Text in it."),
         ("before\n\n////\nbehind", "before\n\nbehind"),
         ("before\n\n////\nsilent\n////\n\nbehind", "before\n\nbehind"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from citewell.adapters.readers import blocks
 from citewell.adapters.readers.asciidoc_inline import attribute_values, inline
@@ -106,7 +107,7 @@ class Converter:
         line = lines[index]
         if (match := _SECTION.match(line.text)) and not depth:
             heading = blocks.heading(len(match.group(1)), self._inline(match.group(2)))
-            return index + 1, iter([[Line(line.number, heading.text)]])
+            return index + 1, iter([*self._titled(line, above), [Line(line.number, heading.text)]])
         if match := _CONDITION.match(line.text):
             return index + 1, iter([self._text(line.number, match.group(1))])
         if _TABLE.match(line.text):
@@ -122,8 +123,15 @@ class Converter:
         if match := _IMAGE.match(line.text):
             alt = inline(f"image:x[{match.group(2)}]", self.attributes)
             return index + 1, iter([*self._titled(line, above), *([[Line(line.number, alt)]] if alt else [])])
-        item = self._item(lines, index)
-        return item or self._paragraph(lines, index, above)
+        title = list(self._titled(line, above))  # before the item sets how deep its list is
+        if item := self._item(lines, index):
+            end, found = item
+            return end, chain(title, found)
+        return self._paragraph(lines, index, above)
+
+    def _said_by(self, line: Line, above: _Above) -> Blocks:
+        if above.style in {"quote", "verse"} and (said_by := _attribution(above)):
+            yield [Line(line.number, f"— {self._inline(said_by)}")]
 
     def _titled(self, line: Line, above: _Above) -> Blocks:
         if above.title:
@@ -154,8 +162,7 @@ class Converter:
         inner = list(self.blocks(content, depth + 1))
         self._indent = outer
         yield from _led(inner, above.style) if above.style in _ADMONITIONS else inner
-        if above.style in {"quote", "verse"} and (said_by := _attribution(above)) and content:
-            yield [Line(content[-1].number, f"— {self._inline(said_by)}")]
+        yield from self._said_by(line, above)
 
     def _fenced(self, content: Sequence[Line], above: _Above, delimiter: str) -> Blocks:
         while content and content[-1].is_blank:
@@ -219,7 +226,7 @@ class Converter:
         block = self._text(lines[index].number, text)
         if lead and block:
             block[0] = Line(block[0].number, f"**{lead}:** {block[0].text}")
-        return end, iter([*self._titled(lines[index], above), block])
+        return end, iter([*self._titled(lines[index], above), block, *self._said_by(lines[end - 1], above)])
 
     def _text(self, number: int, text: str) -> list[Line]:
         shown = self._inline(text).split("\n")

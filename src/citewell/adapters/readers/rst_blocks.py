@@ -172,16 +172,16 @@ class Converter:
         first = lines[index].text
         if tables.is_grid(first):
             end = _behind(lines, index, lambda line: line.text[:1] in {"+", "|"})
-            grid = grid_rows([line.text for line in lines[index:end]])
-            if grid is None:
-                return end, _fenced(lines[index:end], "")
-            rows, header = grid
+            found = grid_rows([line.text for line in lines[index:end]])
         elif tables.is_simple(first):
             end = _behind_simple_table(lines, index)
-            rows, header = tables.simple_rows([line.text for line in lines[index:end]])
+            found = tables.simple_rows([line.text for line in lines[index:end]])
+            end = end if found else _behind(lines, index, lambda line: not line.is_blank)
         else:
             return None
-        return end, self._rows(lines[index].number, rows, header)
+        if found is None:
+            return end, _fenced(lines[index:end], "")
+        return end, self._rows(lines[index].number, *found)
 
     def _item(self, lines: Sequence[Line], index: int, depth: int) -> tuple[int, Blocks] | None:
         line = lines[index]

@@ -53,7 +53,7 @@ def grid_rows(lines: Sequence[str]) -> tuple[list[list[str]], int] | None:
     lefts = sorted({cell.left for cell in cells})
     rows = {top: number for number, top in enumerate([*tops, len(drawing) - 1])}
     columns = {left: number for number, left in enumerate([*lefts, width - 1])}
-    if not cells or not all(cell.bottom in rows and cell.right in columns for cell in cells):
+    if tops[:1] != [0] or lefts[:1] != [0] or not all(cell.bottom in rows and cell.right in columns for cell in cells):
         return None
     sizes = [(columns[cell.right] - columns[cell.left], rows[cell.bottom] - rows[cell.top]) for cell in cells]
     if sum(across * down for across, down in sizes) != len(tops) * len(lefts):

@@ -27,8 +27,11 @@ def is_simple(line: str) -> bool:
     return bool(_SIMPLE_BORDER.match(line))
 
 
-def simple_rows(lines: Sequence[str]) -> tuple[Rows, int]:
-    """Cells of a simple table; a row whose first cell is blank goes on with the one above."""
+def simple_rows(lines: Sequence[str]) -> tuple[Rows, int] | None:
+    """Cells of a simple table; a row whose first cell is blank goes on with the one above.
+
+    None if text stands in the gap between two columns: it is no such table.
+    """
     starts = [match.start() for match in re.finditer("=+", lines[0])]
     limits = [*starts[1:], None]  # counted as a terminal shows them
     rows: Rows = []
@@ -40,6 +43,8 @@ def simple_rows(lines: Sequence[str]) -> tuple[Rows, int]:
             header = len(rows) if borders == 2 else header
             continue
         columns = columns_of(line)
+        if any("".join(columns[start - 1 : start]).strip() for start in starts[1:]):
+            return None
         cells = ["".join(columns[start:limit]).strip() for start, limit in zip(starts, limits, strict=True)]
         if rows and not cells[0] and any(cells):
             rows[-1] = ["\n".join(filter(None, pair)) for pair in zip(rows[-1], cells, strict=True)]
@@ -56,7 +61,9 @@ def list_rows(lines: Sequence[str]) -> Rows:
             rows.append([match.group(1).strip()])
         elif rows and (match := _CELL.match(line)):
             rows[-1].append(match.group(1).strip())
-        elif rows and line.strip():
+        elif line.strip() and not rows:
+            rows.append([line.strip()])
+        elif line.strip():
             rows[-1][-1] = f"{rows[-1][-1]}\n{line.strip()}".strip()
     return rows
 
