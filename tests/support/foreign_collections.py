@@ -68,6 +68,7 @@ class Layout:
     auto: bool = False
     index: str = "FLAT"
     bm25: str = ""
+    sparse_ip: str = ""
 
 
 def _text(schema: Fields, name: str, **more: object) -> None:
@@ -85,8 +86,9 @@ def _langchain(schema: Fields, dimensions: int) -> None:
     _text(schema, "text")
     schema.add_field("pk", DataType.INT64, is_primary=True, auto_id=True)
     schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimensions)
-    for name in ("source", "category"):
+    for name in ("source", "category", "lang"):
         _text(schema, name)
+    schema.add_field("level", DataType.INT64)
 
 
 def _langchain_dynamic(schema: Fields, dimensions: int) -> None:
@@ -230,6 +232,8 @@ def fill(client: Client, name: str, layout: Layout, passages: Sequence[Passage],
     indexes.add_index(field_name, index_type=layout.index, metric_type=metric, **_sizes(layout.index))
     if layout.bm25:
         indexes.add_index(layout.bm25, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+    if layout.sparse_ip:
+        indexes.add_index(layout.sparse_ip, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
     client.call("create_collection", name, schema=schema, index_params=indexes, consistency_level="Strong", timeout=60)
     rows = [layout.row(passage, number) for number, passage in enumerate(passages)]
     if rows:
