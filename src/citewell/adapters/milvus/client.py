@@ -144,10 +144,10 @@ class Client:
         if unseen and options.get("consistency_level") == "Session":
             options["consistency_level"] = "Strong"
         answer = getattr(self._client, name)(*args, **options)
+        if name == "delete":
+            self.expect_changes(collection)
         with self._turn:
-            if name == "delete":
-                self._unseen[collection] = self._unseen.get(collection, 0) + 1
-            elif options.get("consistency_level") == "Strong" and self._unseen.get(collection) == unseen:
+            if options.get("consistency_level") == "Strong" and self._unseen.get(collection) == unseen:
                 self._unseen[collection] = 0
         return answer
 
@@ -182,8 +182,13 @@ class Client:
                 time.sleep(0.02)
         with self._turn:
             self._loaded.update(collections)
-            # What others wrote before now is to be seen, too: the first read waits for everything.
-            self._unseen.update(dict.fromkeys(collections, 1))
+        for collection in collections:
+            self.expect_changes(collection)
+
+    def expect_changes(self, collection: str) -> None:
+        """Let the next read of the collection wait for whatever others wrote to it before now."""
+        with self._turn:
+            self._unseen[collection] = self._unseen.get(collection, 0) + 1
 
     def has(self, collection: str) -> bool:
         """Whether there is such a collection."""

@@ -21,6 +21,9 @@ from weakref import WeakValueDictionary
 from citewell.adapters.milvus.bodies import to_json
 from citewell.adapters.milvus.filters import both
 
+_MOST_REMOVED = 100_000
+_MOST_MASKED = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -68,6 +71,9 @@ class State:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pins: Counter[int] = field(default_factory=Counter)
     _gone: dict[int, int] = field(default_factory=dict)
+    """Retired versions that still have rows, and the sequence at which each was retired."""
+    _removed: dict[int, int] = field(default_factory=dict)
+    """The same of versions whose rows were removed lately."""
     _writers: int = 0
 
     def pin(self) -> Head:
@@ -89,15 +95,19 @@ class State:
             self.read_at = time.monotonic()
             if head.sequence < self.head.sequence:
                 return
-            retired = set(head.retired)
+            before, retired = self._gone, set(head.retired)
             # When a version was retired elsewhere is not known, but it was after what is known here.
-            self._gone = {version: self._gone.get(version, head.sequence) for version in retired}
+            self._gone = {version: before.get(version, head.sequence) for version in retired}
+            self._removed.update({version: at for version, at in before.items() if version not in retired})
+            for version in list(self._removed)[:-_MOST_REMOVED]:
+                del self._removed[version]
             self.head = head
 
     def forget(self) -> None:
         """The collection was removed and made anew: what was known of it holds no longer."""
         with self._lock:
-            self.head, self._gone, self.failed, self.is_suspect, self.unflushed = Head(), {}, (), True, 0
+            self.head, self._gone, self._removed, self.failed = Head(), {}, {}, ()
+            self.is_suspect, self.unflushed = True, 0
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -111,8 +121,12 @@ class State:
                 self._writers -= 1
 
     def sees(self, version: int, sequence: int) -> bool:
-        """Whether a snapshot at this sequence sees rows of this version."""
-        return version <= sequence and self._gone.get(version, sequence + 1) > sequence
+        """Whether a snapshot at this sequence sees rows of this version.
+
+        Also of one whose rows were removed: an answer may have been under way by then, or an index hold them still.
+        """
+        later = sequence + 1
+        return version <= sequence < min(self._gone.get(version, later), self._removed.get(version, later))
 
     def mask(self, sequence: int, *, always: bool = False) -> str:
         """What a search must ask for so that it finds visible rows alone; blank if every row is.
@@ -121,7 +135,8 @@ class State:
         """
         with self._lock:
             behind = always or self._writers or self.head.sequence != sequence
-            gone = sorted(version for version, at in self._gone.items() if at <= sequence)
+            known = self._gone | dict(list(self._removed.items())[-_MOST_MASKED:]) if always else self._gone
+            gone = sorted(version for version, at in known.items() if at <= sequence)
         newer = f"version <= {sequence}" if behind else ""
         return both(newer, f"version not in {gone}" if gone else "")
 

@@ -291,7 +291,10 @@ class MilvusStore:
             return
         held = bound.catalogue.get([HEAD])
         if HEAD in held:
-            self._state.moved(Head.read(held[HEAD].body))
+            head = Head.read(held[HEAD].body)
+            if head != self._state.head:
+                self._client.expect_changes(self._names.chunks)
+            self._state.moved(head)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
