@@ -62,12 +62,10 @@ UNITS = {
 @pytest.mark.parametrize("name", UNITS)
 def test_a_megabyte_of_anything_is_checked_in_linear_time(name: str) -> None:
     unit = UNITS[name]
-    answer = f"docA#chunk-{unit * (SIZE // len(unit))}#chunk-1 [{KEY}]\n[^1]: {FORGED}\n"
+    answer = f"Forged: {FORGED}\n\ndocA#chunk-{unit * (SIZE // len(unit))}#chunk-1 [{KEY}]\n"
     report = check(answer, SHOWN, known=KNOWN)
-    if report.ok:
-        assert report.cleaned == answer
-    else:
-        assert check(report.cleaned, SHOWN, known=KNOWN).ok
+    assert not report.ok  # the first citation was not shown
+    assert FORGED not in report.cleaned
 
 
 @pytest.mark.requirement("GUARD-1")
@@ -75,6 +73,6 @@ def test_a_megabyte_of_anything_is_checked_in_linear_time(name: str) -> None:
 def test_twenty_kilobytes_of_anything_are_checked_at_once(name: str) -> None:
     """The same at a size for every run: what is quadratic shows here as minutes, too."""
     unit = UNITS[name]
-    answer = f"[{KEY}] {unit * (20_000 // len(unit))}"
+    answer = f"[{KEY}] {unit * (20_000 // len(unit))}#chunk-1"
     report = check(answer, SHOWN, known=KNOWN)
     assert report.citations[0].verdict == "shown"

@@ -91,17 +91,13 @@ def may_begin(text: str, at: int, floor: int = 0) -> bool:
 
 def _emphasis_begins(text: str, at: int) -> bool:
     """Whether the underscores before it are no part of a word."""
-    place = at - 1
-    while place and text[place - 1] == "_":
-        place -= 1
+    place = _run_begins(text, at, "underscore", 0)
     return place == 0 or _kind(text[place - 1]) in ("space", "other")
 
 
 def _joint_ends(text: str, at: int, floor: int) -> bool:
     """Whether what stands before it, such as `-`, `:` or `/`, joins it to nothing."""
-    place = at - 1
-    while place > floor and _kind(text[place - 1]) == "joint":
-        place -= 1
+    place = _run_begins(text, at, "joint", floor)
     run = text[place:at]
     if place == floor and run in _BETWEEN_IDS:
         return True
@@ -109,6 +105,14 @@ def _joint_ends(text: str, at: int, floor: int) -> bool:
         return False
     attached = place > 0 and _kind(text[place - 1]) in ("word", "unspaced", "underscore")
     return not attached or (run == ":" and _labelled(text, at))
+
+
+def _run_begins(text: str, at: int, kind: _Kind, floor: int) -> int:
+    """Where the signs of one kind before a place begin, as far as it is worth looking."""
+    place, lowest = at - 1, max(floor, at - _WINDOW)
+    while place > lowest and _kind(text[place - 1]) == kind:
+        place -= 1
+    return place
 
 
 def _labelled(text: str, at: int) -> bool:
