@@ -104,17 +104,12 @@ class _Handlers:
 
     async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """The tool's answer, or why there is none, for a model to read."""
-        tool = _BY_NAME.get(params.name)
-        if tool is None:
-            raise MCPError(
-                types.INVALID_PARAMS, f"Unknown tool: {shown(params.name)}. There are {', '.join(_BY_NAME)}."
-            )
         try:
-            return result_of(await self._answer(context, tool, params.arguments or {}))
+            return result_of(await self._answer(context, _tool(params.name), params.arguments or {}))
         except CitewellError as error:
             return refused(error)
         except Exception:  # noqa: BLE001 - whatever it is, the client must not read it
-            _log.exception("the tool %s failed", tool.name)
+            _log.exception("the tool %s failed", params.name)
             return masked()
 
     async def _answer(self, context: _Context, tool: Tool, given: dict[str, Any]) -> Answer:
@@ -175,6 +170,14 @@ class _Handlers:
         """The one, filled in."""
         with _translated():
             return prompts.filled(params.name, params.arguments or {})
+
+
+def _tool(name: str) -> Tool:
+    """The tool of this name; a model that asks for another can read which ones there are."""
+    tool = _BY_NAME.get(name)
+    if tool is None:
+        raise InvalidRequest(f"there is no tool {shown(name)}", way_out=f"There are {', '.join(_BY_NAME)}.")
+    return tool
 
 
 def _shown(tool: Tool) -> types.Tool:
