@@ -1,4 +1,4 @@
-"""The pages on projections, sessions and the guard: their programs run in order, and what they print is what the page says."""
+"""The pages on projections and sessions: their programs run in order and print what the page says."""
 
 from __future__ import annotations
 
