@@ -1,4 +1,4 @@
-"""StoreSearch keeps the search port's contract over Milvus Lite, and over a real server among the slow tests."""
+"""StoreSearch keeps the search port's contract over Milvus Lite and a real server; slow, the store's contract is not."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Suite(SearchPortContract):
         return StoreSearch(store, self.embedder)
 
 
+@pytest.mark.slow
 class TestStoreSearchOverMilvusLite(Suite):
     @pytest.fixture
     def make_port(self, tmp_path: Path) -> Iterator[Make]:
