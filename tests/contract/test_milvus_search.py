@@ -1,4 +1,4 @@
-"""StoreSearch keeps the search port's contract over Milvus Lite and a real server; slow, the store's contract is not."""
+"""StoreSearch keeps the search port's contract over Milvus, Lite and a real server; both are slow."""
 
 from __future__ import annotations
 
