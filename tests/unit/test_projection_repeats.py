@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.model import Budget, EvidenceBlock, LookupOutcome, Role, Trace
+from citewell.model import Budget, Dropped, EvidenceBlock, LookupOutcome, Role, Trace
 from citewell.projection import project, to_text, token_bound
 from citewell.projection.overlap import without_overlap
 
@@ -287,6 +287,19 @@ def test_a_neighbour_that_is_in_no_row_with_a_hit_is_shown_if_it_fits() -> None:
 @pytest.mark.requirement("CONTEXT-1", "PROJ-4")
 def test_neighbours_count_among_the_items() -> None:
     assert keys(items(*run(5, 2), budget=limits(items=2))) == ["a#chunk-1", "a#chunk-2"]
+
+
+@pytest.mark.requirement("CONTEXT-1", "PROJ-5")
+def test_neighbours_that_are_left_out_are_named_after_every_hit_that_is() -> None:
+    blocks = [chunk(1, role="neighbour"), chunk(2), chunk(3, role="neighbour"), chunk(8)]
+    drops = (Dropped("b#chunk-0", "document_cap"), Dropped("a#chunk-1", "document_cap"))
+    outcome = LookupOutcome("q", "ok", (), tuple(blocks), Trace(mode="hybrid", dropped=drops))
+    assert project(outcome, limits(items=1))["omitted"] == [
+        {"document_id": "a#chunk-8", "reason": "budget_items"},
+        {"document_id": "b#chunk-0", "reason": "document_cap"},
+        {"document_id": "a#chunk-1", "reason": "budget_items"},
+        {"document_id": "a#chunk-3", "reason": "budget_items"},
+    ]
 
 
 # Overlap

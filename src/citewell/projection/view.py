@@ -49,12 +49,11 @@ def project(
     shown now; then it is `truncated`. Where a text begins with the end of the text right above it, because their chunks
     overlap, that beginning is left out, and `continues` is the `document_id` of the one above.
 
-    `omitted` is `[{document_id, reason}]`, at most ten: first what the budget left out (`budget_items`,
+    `omitted` is `[{document_id, reason}]`, at most ten: first hits that the budget left out (`budget_items`,
     `budget_chars`, `budget_tokens`), then what post-processing did (`document_cap`, `return_n`, and
-    `below_similarity` if that is the status). `omitted_count` counts them all, also those without a name there: an id
-    longer than 300 characters is never named, for half of it would be no id.
-
-    `hints` is `[{kind, value, title, why}]`: documents and categories where else to look (L0-1), nothing to cite.
+    `below_similarity` if that is the status), then neighbours that the budget left out. `omitted_count` counts them
+    all, also those without a name there: an id longer than 300 characters is never named, for half of it would be no
+    id.
 
     Args:
         result: of a lookup.
@@ -100,14 +99,15 @@ def project_block(block: EvidenceBlock) -> dict[str, object]:
 
 
 def _omitted(result: LookupOutcome, shown: Iterable[str], left_out: Mapping[str, str]) -> dict[str, str]:
-    """The reason by key: what the budget left out, then what post-processing did."""
+    """The reason by key: hits that the budget left out, then those that post-processing did, then neighbours."""
     reasons = {"document_cap", "return_n"} | ({"below_similarity"} & {result.status})
     seen = {*shown, *left_out}
     drops: dict[str, str] = {}
     for drop in result.trace.dropped:
         if drop.reason in reasons and drop.evidence_key not in seen:
             drops.setdefault(drop.evidence_key, drop.reason)
-    return {**left_out, **drops}
+    hits = {block.evidence_key for block in result.evidence if block.role == "hit"}
+    return {**{key: left_out[key] for key in left_out if key in hits}, **drops, **left_out}
 
 
 def _item(shown: Shown) -> dict[str, object]:
