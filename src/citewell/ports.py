@@ -111,9 +111,10 @@ class Store(Protocol):
     ordered by doc_id, so that a small ingestion needs no catalogue. `copy(Sequence[DocumentCopy])`: as `apply`, all or
     none, so that a folder that moved is not split again. `compact()`: called after an ingestion.
 
-    Two more are for who keeps a copy of the catalogue, as hints do; without them it is read whole after each write.
+    More are for who keeps a copy of the catalogue, as hints do; without them it is read whole after each write.
     `mark() -> Mark`: the state of the store, cheap enough to be asked before every lookup. `changes(since: Mark | None)
-    -> CatalogueChanges`: what was written after a mark, in portions (`citewell.model.catalogue`).
+    -> CatalogueChanges`: what was written after a mark, in portions (`citewell.model.catalogue`). `doc_ids() ->
+    set[str]`: every document, where that is cheaper than `documents()`.
     """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:

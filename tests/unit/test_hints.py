@@ -386,7 +386,7 @@ def test_directions_are_compared_not_lengths_and_a_document_without_a_centre_has
 def test_vectors_stay_within_their_bytes_and_documents_beyond_are_found_by_their_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("citewell.hints.index.MOST_VECTOR_BYTES", 2 * 8)
+    monkeypatch.setattr("citewell.hints.index.MOST_VECTOR_BYTES", 2 * 2 * 2)
     index = CatalogueIndex(str.split)
     axis = np.array([1, 0], np.float32)
     index.put([row("a", centre=axis), row("b", centre=axis), row("c", centre=axis)])

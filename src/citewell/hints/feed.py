@@ -28,16 +28,17 @@ class Feed:
         self._store = store
         self._mark: Callable[[], Mark] | None = getattr(store, "mark", None)
         self._changes: Callable[[Mark | None], CatalogueChanges] | None = getattr(store, "changes", None)
+        self._doc_ids: Callable[[], set[str]] | None = getattr(store, "doc_ids", None)
         self._vectors: _Vectors | None = getattr(store, "vectors", None)
 
     def mark(self) -> Mark:
         """The state of the store."""
         return self._mark() if self._mark is not None else Mark(None, self._store.status().sequence)
 
-    def since(self, mark: Mark | None, known: Mapping[str, DocumentInfo]) -> Iterator[CatalogueChanges]:
-        """Portions of what was written after the mark; `known` is what the reader holds as of then."""
+    def since(self, mark: Mark | None, known: Callable[[], Mapping[str, DocumentInfo]]) -> Iterator[CatalogueChanges]:
+        """Portions of what was written after the mark; `known` tells what the reader holds as of then."""
         if self._changes is None:
-            yield from self._compared(known)
+            yield from self._compared(known())
             return
         while True:
             told = self._changes(mark)
@@ -48,6 +49,8 @@ class Feed:
 
     def doc_ids(self) -> set[str]:
         """Every document that there is."""
+        if self._doc_ids is not None:
+            return self._doc_ids()
         return {info.doc_id for info in self._store.documents()}
 
     def _compared(self, known: Mapping[str, DocumentInfo]) -> Iterator[CatalogueChanges]:

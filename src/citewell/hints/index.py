@@ -23,18 +23,19 @@ from citewell.scope import is_visible
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_Row = TypeVar("_Row", np.int32, np.float32, np.bool_)
+_Row = TypeVar("_Row", np.int32, np.float16, np.float32, np.bool_)
 _K1, _B = 1.2, 0.75
 _TITLE_TIMES = 2
 _DARK = 1_000
 MOST_VECTOR_BYTES = 1 << 27
-"""128 MB: 65,536 documents of 512 dimensions. Documents beyond are found by their words alone."""
+"""128 MB: 131,072 documents of 512 dimensions. Documents beyond are found by their words alone."""
 
 _EXACT = 2_000
 """Up to so many documents each is compared; beyond, those that lie closest in a few random directions."""
 
 _COARSE, _CANDIDATES = 64, 256
 _COUNTS = 1 << 16
+_VECTOR_ITEM = np.dtype(np.float16).itemsize
 
 
 class CatalogueIndex:
@@ -49,7 +50,7 @@ class CatalogueIndex:
         self._scope_of: NDArray[np.int32] = np.empty(0, np.int32)
         self._lengths: NDArray[np.float32] = np.empty(0, np.float32)
         self._live: NDArray[np.bool_] = np.empty(0, np.bool_)
-        self._vectors: NDArray[np.float32] = np.empty((0, 0), np.float32)
+        self._vectors: NDArray[np.float16] = np.empty((0, 0), np.float16)
         self._axes: NDArray[np.float32] = np.empty((0, 0), np.float32)
         self._coarse: NDArray[np.float32] = np.empty((0, 0), np.float32)
 
@@ -62,7 +63,6 @@ class CatalogueIndex:
         """Whether most slots are dark, so that reading everything anew is the better bargain."""
         return len(self._infos) - len(self._slots) > len(self._slots) + _DARK
 
-    @property
     def known(self) -> dict[str, DocumentInfo]:
         """What is held of each document."""
         return {doc_id: self._infos[slot] for doc_id, slot in self._slots.items()}
@@ -110,7 +110,7 @@ class CatalogueIndex:
             rough = _products(self._coarse[:count], vector @ self._axes)[slots]
             slots = slots[np.argpartition(-rough, _CANDIDATES)[:_CANDIDATES]]
         scores = np.zeros(len(self._infos), np.float64)
-        scores[slots] = _products(self._vectors[slots], vector)
+        scores[slots] = _products(self._vectors[slots].astype(np.float32), vector)
         # A document without a centre has zeros there, and lies in no direction.
         return self._best(scores, scores != 0, k)
 
@@ -148,13 +148,13 @@ class CatalogueIndex:
 
     def _fits(self, slot: int, centre: NDArray[np.float32]) -> bool:
         """Whether there is room for it, and it has a direction."""
-        room = (slot + 1) * centre.nbytes <= MOST_VECTOR_BYTES and centre.shape == self._vectors.shape[1:]
+        room = (slot + 1) * centre.size * _VECTOR_ITEM <= MOST_VECTOR_BYTES and centre.shape == self._vectors.shape[1:]
         square = float(np.einsum("i,i", centre, centre)) if room else 0.0
         return math.isfinite(square) and square > 0
 
     def _begin(self, dimensions: int) -> None:
         """Room for vectors of so many dimensions, and random directions, the same each time, at right angles."""
-        self._vectors = np.empty((0, dimensions), np.float32)
+        self._vectors = np.empty((0, dimensions), np.float16)
         drawn = np.random.default_rng(0).normal(size=(dimensions, min(_COARSE, dimensions)))
         self._axes = np.linalg.qr(drawn)[0].astype(np.float32)
         self._coarse = np.empty((0, self._axes.shape[1]), np.float32)
@@ -192,9 +192,9 @@ def _products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray
 
 
 def _room(rows: NDArray[_Row], size: int) -> NDArray[_Row]:
-    """The array with room for so many rows; it grows by half of itself, filled with zeros."""
+    """The array with room for so many rows; it grows by a quarter of itself, filled with zeros."""
     if size <= len(rows):
         return rows
-    grown = np.zeros((max(16, size, len(rows) + len(rows) // 2), *rows.shape[1:]), rows.dtype)
+    grown = np.zeros((max(16, size, len(rows) + len(rows) // 4), *rows.shape[1:]), rows.dtype)
     grown[: len(rows)] = rows
     return grown

@@ -125,7 +125,7 @@ class CatalogueHints:
             if mark is None or self._too_many or mark.origin is not self._feed.mark().origin or self._index.is_worn:
                 mark, self._index = None, CatalogueIndex(self._analyze)
             self._too_many = False
-            for told in self._feed.since(mark, self._index.known if mark is not None else {}):
+            for told in self._feed.since(mark, self._index.known):
                 if self._closed.is_set():
                     return
                 if told.count > MOST_DOCUMENTS:

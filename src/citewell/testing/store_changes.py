@@ -93,3 +93,6 @@ class Changes(StoreSuite):
         assert {row.info.doc_id: row.info.scope for row in rows} == {"b.md": ("new",), "d.md": None}
         assert (last.mark, last.count) == (mark_of(store), 3)
         assert told(store, last.mark)[0] == []
+        doc_ids = getattr(store, "doc_ids", None)
+        if doc_ids is not None:
+            assert doc_ids() == {"b.md", "c.md", "d.md"}

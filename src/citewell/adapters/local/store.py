@@ -171,6 +171,11 @@ class LocalStore:
         with core.reading() as connection:
             return read_changes(connection, core, after)
 
+    def doc_ids(self) -> set[str]:
+        """Every document that there is, without reading its row."""
+        with self._core().reading() as connection:
+            return {doc_id for (doc_id,) in connection.execute("SELECT doc_id FROM documents")}
+
     def stored(self, doc_id: str) -> StoredDocument | None:
         """What the planner needs of the stored version."""
         with self._core().reading() as connection:
