@@ -24,10 +24,10 @@ from citewell.guard.written import Written
 
 _WRAPS = dict(zip("[【［〔〖(（<{「『“‘«*_~`\"'", "]】］〕〗)）>}」』”’»*_~`\"'", strict=True))
 _CLOSERS = frozenset(_WRAPS.values())
-_SEPARATORS = frozenset(",;、，；|&")
+_LOOSE = frozenset(",;、，；&")  # a bar is the border of a table's cell
 _BEGINNINGS = ",;:，；：、 \t"
 _ENDS = frozenset(".,;:!?。，、；：！？…")
-_AND = re.compile(r"[ \t]*(?:\b(?:and|or)\b|&|和|与|及|或)[ \t]*")
+_AND = re.compile(r"[]】］〕〗)）>}*_`~]{0,8}([ \t]*(?:\b(?:and|or)\b|&|和|与|及|或)[ \t]*)[\[【［〔〖(（<{*_`~]{0,8}")
 _EMPHASIS = re.compile(r"[*_`~]+")
 _MOST_TIDIED = 32  # signs around one gap
 _EDGES = re.compile(r"[\n,;、，；.。!?！？]")
@@ -71,7 +71,8 @@ class _Removal:
             elif (titled := self._titled(written)) is not None:
                 yield titled.start, titled.end
             elif self._places.definition(written.start, written.end) not in gone:
-                yield self._with_label(written), self._with_word(written)
+                yield self._with_label(written), written.end
+                yield from self._word(written)
         for definition in gone:
             yield from self._definition(definition)
 
@@ -87,12 +88,14 @@ class _Removal:
         is_last = not follows or follows[0] == "\n" or follows[0] in _CLOSERS or follows[0] in _ENDS
         return edge if is_last and edge < start and after_labels(text, edge, start) == start else start
 
-    def _with_word(self, written: Written) -> int:
-        """Where the id ends, together with an `and` before the next citation."""
-        after = bisect_right(self._starts, written.start)
-        following = self._starts[after] if after < len(self._starts) else -1
-        word = _AND.match(self._text, written.end)
-        return following if word is not None and word.end() == following else written.end
+    def _word(self, written: Written) -> Iterator[Span]:
+        """The `and` between this citation and the next one; if there is none, that between it and the one before."""
+        after, before = bisect_right(self._starts, written.start), bisect_right(self._ends, written.start) - 1
+        word = _AND.fullmatch(self._text, written.end, self._starts[after]) if after < len(self._starts) else None
+        if word is None and before >= 0:
+            word = _AND.fullmatch(self._text, self._ends[before], written.start)
+        if word is not None:
+            yield word.span(1)
 
     def _titled(self, written: Written) -> Link | None:
         """The link of which the id is the whole text, unless its target is a citation that stays."""
@@ -146,40 +149,31 @@ def _bullet_ends(text: str, start: int, end: int) -> int:
 def _joined(pieces: Sequence[str]) -> str:
     """The pieces, and between them no white space, separators, brackets or lines that were there for what is gone."""
     done = [pieces[0]]
-    for piece in pieces[1:]:
+    for number, piece in enumerate(pieces[1:], start=1):
         while len(done) > 1 and not done[-1]:
             done.pop()
-        left, right = _junction(done.pop(), piece)
+        left, right = _junction(done.pop(), piece, final=number == len(pieces) - 1)
         done += (left, right)
     return "".join(done)
 
 
-def _junction(left: str, right: str) -> tuple[str, str]:
-    """The end of one piece and the beginning of the next, tidied."""
-    before, after = left.rstrip(" \t"), right.lstrip(" \t")
-    parted = before != left or after != right
+def _junction(left: str, right: str, *, final: bool) -> tuple[str, str]:
+    """The end of one piece and the beginning of the next, tidied; nothing follows the `final` one."""
+    parted = False
     for _ in range(_MOST_TIDIED):
+        before, after = left.rstrip(" \t"), right.lstrip(" \t")
+        parted = parted or before != left or after != right
         last, first = before[-1:], after[:1]
         if last and first and _WRAPS.get(last) == first:
-            before, after = before[:-1], after[1:]
-        elif (
-            first in _SEPARATORS
-            and (not last or last in _WRAPS or last in _SEPARATORS or last == "\n")
-            and first != "|"
-        ):
-            after = after[1:].lstrip(" \t")
-        elif (
-            last in _SEPARATORS
-            and last != "|"
-            and (first in _CLOSERS or first in _ENDS or first in ("", "\n"))
-            and last
-        ):
-            before = before[:-1]
+            left, right = before[:-1], after[1:]
+        elif first in _LOOSE and (last in _WRAPS or last in _LOOSE or last in ("", "\n")):
+            left, right = before, after[1:]
+        elif last in _LOOSE and (first in _CLOSERS or first in _ENDS or first == "\n" or (final and not first)):
+            left, right = before[:-1], after
         else:
             break
-        left, right = before, after
-        before, after = before.rstrip(" \t"), after.lstrip(" \t")
-        parted = parted or before != left or after != right
+    if not after and not final:
+        return (f"{before} " if parted else before), ""
     return _spaced(left, before, after, parted=parted)
 
 
