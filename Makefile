@@ -60,6 +60,7 @@ bench: setup
 	$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs
 	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/quality.py --data $(DATA)
+	$(BIN)/python bench/hints.py --data $(DATA)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
