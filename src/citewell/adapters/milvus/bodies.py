@@ -70,11 +70,11 @@ def chunk_body(record: DocumentRecord, chunk: Chunk) -> str:
     )
 
 
-def read_chunk(body: str) -> StoredChunk:
-    """The inverse of `chunk_body`."""
+def read_chunk(key: str, body: str) -> StoredChunk:
+    """The inverse of `chunk_body`, for the chunk with this evidence key."""
     held: dict[str, Any] = json.loads(body)
     return StoredChunk(
-        evidence_key=format_key(held["document"], held["index"]),
+        evidence_key=key,
         doc_id=held["document"],
         chunk_index=held["index"],
         text=held["text"],

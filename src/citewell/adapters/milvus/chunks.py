@@ -37,30 +37,29 @@ class Found:
 
     Attributes:
         id: primary key.
+        evidence: the token of the evidence key.
+        version: of the document.
+        key: the evidence key; blank where it is long and the body was not asked for.
         score: of a search, higher is better; 0 for a query.
         body: its first part.
         more: how many parts follow it in the catalogue.
     """
 
     id: str
-    score: float
-    body: str
-    more: int
+    evidence: str
+    version: int
+    key: str
+    score: float = 0.0
+    body: str = ""
+    more: int = 0
 
-    @property
-    def version(self) -> int:
-        """Of the document."""
-        return int(self.id.rpartition("@")[2])
 
-    @property
-    def evidence(self) -> str:
-        """The token of the evidence key."""
-        return self.id.rpartition("@")[0]
-
-    @property
-    def key(self) -> str:
-        """The evidence key, which of a long one only the body holds (its first part: the document comes first)."""
-        return key_in(self.body) if self.evidence.startswith("\x1d") else self.evidence
+def found_of(id_: str, score: float = 0.0, body: str = "", more: int = 0) -> Found:
+    """A row by its primary key, which holds the evidence key, or its digest if it is long, and the version."""
+    evidence, _, version = id_.rpartition("@")
+    # The body's first part begins with the document, so it holds a long key, too.
+    key = evidence if evidence[0] != "\x1d" else key_in(body) if body else ""
+    return Found(id_, evidence, int(version), key, score, body, more)
 
 
 def primary_key(evidence_key: str, version: int) -> str:
@@ -86,7 +85,7 @@ class Chunks:
         least = _LEAST_WIDTH_FILTERED if chosen else _LEAST_WIDTH
         how = {"ef": max(least, 2 * width)} if self._how == "hnsw" else {}
         return [
-            Found(hit["id"], min(1.0, max(-1.0, float(hit["distance"]))), *_said(hit["entity"]))
+            found_of(hit["id"], min(1.0, max(-1.0, float(hit["distance"]))), *_said(hit["entity"]))
             for hit in self._search("vector", vector, chosen, width, {"metric_type": "IP", "params": how})
         ]
 
@@ -97,7 +96,7 @@ class Chunks:
     def _bm25(self, text: str, chosen: str, width: int) -> list[Found]:
         sign = -1.0 if self._client.server.is_lite else 1.0
         hits = self._search("sparse", text, chosen, width, {"metric_type": "BM25", "params": {}})
-        found = (Found(hit["id"], sign * float(hit["distance"]), *_said(hit["entity"])) for hit in hits)
+        found = (found_of(hit["id"], sign * float(hit["distance"]), *_said(hit["entity"])) for hit in hits)
         return [each for each in found if each.score > 0]
 
     def _search(self, field: str, what: object, chosen: str, width: int, how: dict[str, object]) -> list[Any]:
@@ -110,7 +109,7 @@ class Chunks:
     def with_keys(self, keys: Sequence[str], chosen: str = "") -> list[Found]:
         """The rows with these evidence keys, of every version that an expression matches."""
         rows = self._with_keys(keys, chosen, ["id", "body", "more"])
-        return [Found(row["id"], 0.0, *_said(row)) for row in rows]
+        return [found_of(row["id"], 0.0, *_said(row)) for row in rows]
 
     def with_ids(self, ids: Sequence[str]) -> list[Found]:
         """The rows with these primary keys."""
@@ -120,7 +119,7 @@ class Chunks:
                 "query", self._name, filter=f"id in {literals(ids[start : start + _AT_ONCE])}",
                 output_fields=["id", "body", "more"], consistency_level="Session",
             )  # fmt: skip
-            found += [Found(row["id"], 0.0, *_said(row)) for row in rows]
+            found += [found_of(row["id"], 0.0, *_said(row)) for row in rows]
         return found
 
     def vectors_with_keys(self, keys: Sequence[str], chosen: str = "") -> tuple[list[str], NDArray[np.float32]]:
@@ -210,5 +209,6 @@ def best(ask: Ask, k: int) -> list[Found]:
     while len(found) == width < MAX_WIDTH and found[wanted - 1].score == found[-1].score:
         width = min(4 * width, MAX_WIDTH)
         found = ask(width)
-    once = {each.key: each for each in reversed(found)}  # an insert that was tried again may have left a row twice
-    return sorted(once.values(), key=lambda each: (-each.score, each.key))[:wanted]
+    if len({each.id for each in found}) < len(found):  # an insert that was tried again may have left a row twice
+        found = list({each.id: each for each in reversed(found)}.values())
+    return sorted(found, key=lambda each: (-each.score, each.key))[:wanted]

@@ -18,7 +18,7 @@ import numpy as np
 
 from citewell.adapters.milvus.bodies import read_chunk
 from citewell.adapters.milvus.catalogue import Catalogue
-from citewell.adapters.milvus.chunks import Ask, Chunks, Found, best
+from citewell.adapters.milvus.chunks import Ask, Chunks, Found, best, found_of
 from citewell.adapters.milvus.filters import both, expression, token
 from citewell.adapters.milvus.state import Head, State
 from citewell.errors import InvalidRequest, StoreUnreachable
@@ -110,8 +110,8 @@ class MilvusSnapshot:
         if not ids:
             return {}
         scores = np.clip((vectors * query).sum(axis=1, dtype=np.float32), -1.0, 1.0).tolist()
-        rows = (Found(each, score, "", 0) for each, score in zip(ids, scores, strict=True))
-        seen = {row.evidence: row.score for row in rows if self._state.sees(row.version, head.sequence)}
+        rows = [found_of(each, score) for each, score in zip(ids, scores, strict=True)]
+        seen = {row.evidence: row.score for row in self._visible(rows, head)}
         return {key: seen[token(key)] for key in keys if token(key) in seen}
 
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
@@ -120,8 +120,8 @@ class MilvusSnapshot:
         unknown = [key for key in dict.fromkeys(keys) if key not in self._rows]
         if unknown:
             rows = self._chunks.with_keys(unknown, self._state.mask(head.sequence))
-            self._remember(row for row in rows if self._state.sees(row.version, head.sequence))
-        return {key: read_chunk(self._body(self._rows[key])) for key in dict.fromkeys(keys) if key in self._rows}
+            self._remember(self._visible(rows, head))
+        return {key: read_chunk(key, self._body(self._rows[key])) for key in dict.fromkeys(keys) if key in self._rows}
 
     def end(self) -> None:
         """Let go of what was kept for it; later calls are refused."""
@@ -148,17 +148,20 @@ class MilvusSnapshot:
     def _ranked(self, search: Callable[[str], Ask], k: int) -> tuple[Scored, ...]:
         """Search within what is visible. Mostly everything is, so that is looked at first, and asked for if not."""
         head = self._current()
-        mask = self._state.mask(head.sequence)
-        found = best(search(mask), k)
-        if not all(self._state.sees(each.version, head.sequence) for each in found):
+        found = best(search(self._state.mask(head.sequence)), k)
+        if len(self._visible(found, head)) < len(found):
             self._renew(head)
         head = self._fixed()
-        # Renewed, here or by another path: what was found belongs to another state.
-        if not all(self._state.sees(each.version, head.sequence) for each in found):
-            found = best(search(self._state.mask(head.sequence, always=True)), k)
-        seen = [each for each in found if self._state.sees(each.version, head.sequence)]
+        seen = self._visible(found, head)
+        if len(seen) < len(found):  # they belong to another state, perhaps to one that another path has found out about
+            seen = self._visible(best(search(self._state.mask(head.sequence, always=True)), k), head)
         self._remember(seen)
         return tuple(Scored(each.key, each.score) for each in seen)
+
+    def _visible(self, rows: Sequence[Found], head: Head) -> Sequence[Found]:
+        """The rows that the snapshot sees; the same sequence if it sees all."""
+        hidden = {version for version in {row.version for row in rows} if not self._state.sees(version, head.sequence)}
+        return [row for row in rows if row.version not in hidden] if hidden else rows
 
     def _renew(self, head: Head) -> None:
         """There are rows of versions that this process has not heard of: hear of them, if nothing was shown yet."""
