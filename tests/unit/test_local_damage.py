@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,27 @@ def test_verify_names_every_chunk_that_an_index_has_otherwise(path: Path) -> Non
     findings = store.verify().findings
     assert {found.kind for found in findings} == {"stale"}
     assert {key("7.md"), key("7.md", 1)} <= {found.evidence_key for found in findings}
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_verify_names_a_chunk_of_which_only_the_terms_are_others_in_an_index(path: Path) -> None:
+    """As many terms, the same vector: what is found by them is another chunk."""
+    store = LocalStore.open(path)
+    assert look(store, "shared").lexical
+    index = store._core().index
+    view = index._view
+    assert view is not None
+    first = view.segments[0]
+    terms = first.postings.terms.copy()
+    terms[0] = terms.max() + 1
+    forged = replace(first, postings=replace(first.postings, terms=terms))
+    index._view = replace(view, segments=(forged, *view.segments[1:]))
+    findings = store.verify().findings
+    assert findings
+    assert {(found.kind, found.where) for found in findings} == {("stale", "index in memory")}
+    assert store.verify(repair=True).ok
+    assert store.verify().findings == ()
     store.close()
 
 
