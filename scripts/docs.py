@@ -18,7 +18,8 @@ from citewell.config import KEYS
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
     (), ("demo",), ("ingest",), ("lookup",), ("show",), ("check",), ("list",), ("delete",), ("status",), ("verify",),
-    ("sessions",), ("attach",), ("reindex",), ("mcp",), ("config",), ("model",), ("model", "pull"), ("model", "status"),
+    ("sessions",), ("attach",), ("reindex",), ("mcp",), ("config",), ("model",), ("model", "pull"),
+    ("model", "status"), ("model", "verify"),
 )  # fmt: skip
 
 
