@@ -56,6 +56,7 @@ format: setup
 
 bench: setup
 	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/milvus.py
 	$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs
 	$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs
 	$(BIN)/python bench/memory.py
