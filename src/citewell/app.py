@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Unpack
@@ -24,6 +24,7 @@ from citewell.lookup import Lookup, LookupResult
 from citewell.lookup_options import Labels, LookupOptions
 from citewell.model import (
     DocumentInfo,
+    DocumentRecord,
     EvidenceBlock,
     GuardReport,
     Mode,
@@ -57,6 +58,7 @@ class Knowledge(Filling):
     ) -> None:
         self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
         self._owns_embedder = owned
+        self._listeners: tuple[Callable[[LookupResult], None], ...] = ()
         once = EmbedOnce(embedder)
         self._search, self._hints = StoreSearch(store, once, settings.search), CatalogueHints(store, once)
         self._reranker = open_reranker(settings.reranker, reranker)
@@ -187,7 +189,14 @@ class Knowledge(Filling):
             search=self._settings.search,
             require_scope=self._settings.store.require_scope,
         )
-        return self._lookup.run(request)
+        result = self._lookup.run(request)
+        for told in self._listeners:
+            told(result)
+        return result
+
+    def listen(self, told: Callable[[LookupResult], None]) -> None:
+        """Have each further lookup's result told to this function too, in the lookup's thread; it must not raise."""
+        self._listeners = (*self._listeners, told)
 
     async def alookup(self, query: str, **options: Unpack[LookupOptions]) -> LookupResult:
         """`lookup`, with the same arguments, in a worker thread, for callers with an event loop."""
@@ -221,6 +230,14 @@ class Knowledge(Filling):
             UnknownEvidence: there is no such document within the scope; outside it reads the same.
         """
         return self._reading.document(doc_id, scope=self._held(scope), session=check_session(session))
+
+    def document(self, doc_id: str, *, scope: Labels = None) -> DocumentRecord:
+        """What the store knows of a document, without its chunks.
+
+        Raises:
+            UnknownEvidence: there is none within the scope; outside it reads the same.
+        """
+        return self._reading.record(doc_id, self._held(scope))
 
     def _held(self, scope: Labels) -> tuple[str, ...] | None:
         return admit_scope(scope, require_scope=self._settings.store.require_scope)

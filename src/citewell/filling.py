@@ -15,7 +15,7 @@ from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.errors import CitewellError, InvalidRequest
 from citewell.identity import normalize_id
 from citewell.lookup_options import Labels
-from citewell.model import Document, IngestReport, StoreBinding
+from citewell.model import Document, IngestReport, RawDocument, StoreBinding
 from citewell.ports import Embedder, Reader, Store, embedder_identity
 from citewell.wiring import open_reader, texts, watch_paths
 
@@ -100,10 +100,21 @@ class Filling:
         return watch(run, arm, Concern(chosen, ingestion.takes), trouble=trouble or _untold, pause=ended.wait)
 
     def ingest_documents(
-        self, documents: Iterable[Document], *, progress: Callable[[Progress], None] | None = None
+        self,
+        documents: Iterable[Document | RawDocument],
+        *,
+        apart: bool = False,
+        progress: Callable[[Progress], None] | None = None,
     ) -> IngestReport:
-        """Bring the store in line with these documents."""
-        return self._ingestion().documents(documents, progress=progress)
+        """Bring the store in line with these documents.
+
+        Args:
+            documents: texts, or bytes in the format of a file; those that are not given stay as they are.
+            apart: say of no document that another stored one has the same text, and save no work because of it; for
+                callers who must not learn of the others.
+            progress: called now and then with what has been done.
+        """
+        return self._ingestion().documents(documents, apart=apart, progress=progress)
 
     def _ingestion(self) -> Ingestion:
         from citewell.ingest import Ingestion  # noqa: PLC0415 - lookups need no splitter

@@ -14,7 +14,7 @@ from citewell import context
 from citewell.errors import UnknownEvidence
 from citewell.identity import format_key, normalize_id, parse_key
 from citewell.lookup import LookupResult, as_block
-from citewell.model import Budget, EvidenceBlock, StoredChunk, Trace
+from citewell.model import Budget, DocumentRecord, EvidenceBlock, StoredChunk, StoredDocument, Trace
 from citewell.ports import Snapshot, Store
 from citewell.scope import is_visible
 from citewell.sessions import SessionMemory
@@ -70,15 +70,23 @@ class Reading:
         Raises:
             UnknownEvidence: there is no such document within the scope; outside it reads the same.
         """
-        name = normalize_id(doc_id)
-        stored = None if name is None else self.store.stored(name)
-        if name is None or stored is None or not is_visible(stored.record.scope, scope):
-            raise UnknownEvidence(f"there is no document {doc_id!r}", way_out="Give an id that a list of them has.")
-        keys = [format_key(name, index) for index in range(len(stored.context_digests))]
+        stored = self._stored(doc_id, scope)
+        keys = [format_key(stored.record.doc_id, index) for index in range(len(stored.context_digests))]
         with self.store.snapshot() as view:
             found = _visible(view, keys, scope)
         evidence = tuple(as_block(found[key]) for key in keys if key in found)
         return self._result(doc_id, evidence, scope, session, _WHOLE_DOCUMENT)
+
+    def record(self, doc_id: str, scope: Scope) -> DocumentRecord:
+        """A document without its chunks; raises as `document`."""
+        return self._stored(doc_id, scope).record
+
+    def _stored(self, doc_id: str, scope: Scope) -> StoredDocument:
+        name = normalize_id(doc_id)
+        stored = None if name is None else self.store.stored(name)
+        if stored is None or not is_visible(stored.record.scope, scope):
+            raise UnknownEvidence(f"there is no document {doc_id!r}", way_out="Give an id that a list of them has.")
+        return stored
 
     def _result(
         self,

@@ -29,10 +29,13 @@ class Head:
 
 
 class Catalogue:
-    """The stored documents. What the run itself writes may or may not show in what is asked for later."""
+    """The stored documents. What the run itself writes may or may not show in what is asked for later.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    One that is `apart` never tells which other documents have a content: whoever fills it must not learn of them.
+    """
+
+    def __init__(self, store: Store, *, apart: bool = False) -> None:
+        self._store, self._apart = store, apart
         self._left = _ONE_BY_ONE
 
     def head(self, doc_id: str) -> Head | None:
@@ -53,6 +56,8 @@ class Catalogue:
 
     def holders(self, content_digest: str) -> Iterator[str]:
         """The documents with this content, in the order of their ids."""
+        if self._apart:
+            return
         ask: Callable[[str], Sequence[str]] | None = getattr(self._store, "holders", None)
         if self._is_whole or ask is None:
             yield from self._by_content.get(content_digest, ())

@@ -26,7 +26,7 @@ from citewell.ingest.prepare import Analyze, Options, Preparation
 from citewell.ingest.sources import Texts, document_sources, file_source
 from citewell.ingest.walk import walk
 from citewell.ingest.write import BatchEmbedder, BatchWriter
-from citewell.model import Document, DocumentCopy, FileReport, IngestReport, StoreBinding
+from citewell.model import Document, DocumentCopy, FileReport, IngestReport, RawDocument, StoreBinding
 from citewell.ports import Embedder, Reader, Store
 
 if TYPE_CHECKING:
@@ -131,18 +131,25 @@ class Ingestion:
         """Whether a file of this name would be read."""
         return self._reader.takes(Path(path).name)
 
-    def documents(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> IngestReport:
+    def documents(
+        self,
+        documents: Iterable[Document | RawDocument],
+        *,
+        apart: bool = False,
+        progress: OnProgress | None = None,
+    ) -> IngestReport:
         """Ingest documents, taken from the iterable one by one in the caller's thread; raises as `paths`.
 
         A document without text deletes the stored one. Markdown may begin with front matter; what the Document itself
-        says wins. Documents that are not given stay as they are.
+        says wins. Documents that are not given stay as they are. With `apart`, no report and no saved work tells that
+        another stored document has the same text.
         """
-        run = _Run(self._store, self._embedder, self._options, self._clock, self._catalogue(), Missing())
-        return run.report([], document_sources(documents, self._texts), None, progress)
+        run = _Run(self._store, self._embedder, self._options, self._clock, self._catalogue(apart=apart), Missing())
+        return run.report([], document_sources(documents, self._texts, self._reader), None, progress)
 
-    def _catalogue(self) -> Catalogue:
+    def _catalogue(self, *, apart: bool = False) -> Catalogue:
         self._store.bind(self._binding)
-        return Catalogue(self._store)
+        return Catalogue(self._store, apart=apart)
 
 
 def _checked_prefix(prefix: object) -> str:

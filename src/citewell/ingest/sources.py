@@ -9,6 +9,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import PurePosixPath
 
 from citewell.admission import check_category, check_labels
 from citewell.errors import CitewellError, IngestError, InvalidRequest
@@ -16,7 +17,7 @@ from citewell.identity import check_doc_id
 from citewell.ingest.files import read_file
 from citewell.ingest.outcomes import Source
 from citewell.ingest.walk import File
-from citewell.model import Document, FileReport, Text
+from citewell.model import Document, FileReport, RawDocument, Text
 from citewell.ports import Reader
 
 Texts = Mapping[str, Callable[[str], Text]]
@@ -42,12 +43,17 @@ def _read_file(reader: Reader, name: str, data: bytes) -> Text:
     return reader.read(data, name)
 
 
-def document_sources(documents: Iterable[Document], texts: Texts) -> Iterator[Source | FileReport]:
+def document_sources(
+    documents: Iterable[Document | RawDocument], texts: Texts, reader: Reader
+) -> Iterator[Source | FileReport]:
     """Each document as a source, or the report on what is wrong with it; lazily, in the order given."""
     seen: set[str] = set()
     for number, document in enumerate(documents):
         try:
-            source = _document_source(document, texts)
+            if isinstance(document, RawDocument):
+                source = _raw_source(document, reader)
+            else:
+                source = _document_source(document, texts)
             if source.doc_id in seen:
                 raise IngestError(f"the document {source.doc_id!r} was given twice", way_out="Give each document once.")
         except CitewellError as error:
@@ -60,6 +66,22 @@ def document_sources(documents: Iterable[Document], texts: Texts) -> Iterator[So
 def _shown_id(document: object, number: int) -> str:
     doc_id = str(getattr(document, "doc_id", "")).strip()
     return doc_id.encode("utf-8", "backslashreplace").decode("utf-8") or f"(document {number})"
+
+
+def _raw_source(document: RawDocument, reader: Reader) -> Source:
+    doc_id, data = check_doc_id(document.doc_id), document.data
+    if not isinstance(data, bytes):
+        raise InvalidRequest(f"the data of {doc_id!r} is {type(data).__name__}, not bytes")
+    name = PurePosixPath(doc_id)
+    return Source(
+        doc_id=doc_id,
+        load=lambda: data,
+        read=partial(_read_file, reader, name.name),
+        fallback_title=name.stem,
+        source=document.source,
+        category=check_category(document.category),
+        scope=check_labels(document.scope),
+    )
 
 
 def _document_source(document: Document, texts: Texts) -> Source:

@@ -19,6 +19,7 @@ from citewell.model.documents import (
     FileStatus,
     IngestReport,
     Locator,
+    RawDocument,
     Reuse,
     StoredDocument,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "PathStatus",
     "Quote",
     "QuoteVerdict",
+    "RawDocument",
     "Reason",
     "Refined",
     "Reuse",

@@ -42,6 +42,25 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class RawDocument:
+    """The bytes of one file to ingest, as a caller hands them over; front matter can't set the scope.
+
+    Attributes:
+        doc_id: as a Document's; the part after its last `/` is the file's name, which helps to tell the format.
+        data: in any format that files are read in.
+        source: the doc_id if empty.
+        category: None = what the front matter says.
+        scope: labels that the document bears.
+    """
+
+    doc_id: str
+    data: bytes
+    source: str = ""
+    category: str | None = None
+    scope: str | Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Locator:
     """Where a person finds the passage in the original: page and line count from 1."""
 
