@@ -36,6 +36,7 @@ def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store
             collection=settings.collection,
             token=settings.token,
             index=settings.index,
+            lexical=settings.lexical,
             timeout_s=settings.timeout_s,
             lock_timeout_s=settings.lock_timeout_s,
             create=create,

@@ -230,6 +230,12 @@ KEYS: tuple[Key, ...] = (
         "exact",
         "On a Milvus server: how a new collection is searched; a graph (hnsw) pays from some 100,000 chunks.",
     ),
+    Key(
+        "store.lexical",
+        _one_of("native", "memory"),
+        "native",
+        "On Milvus: whose BM25 ranks, its own where it has one, or that of an index in this process's memory.",
+    ),
     Key("store.timeout", _positive, 10.0, "On Milvus: seconds that one call may take, its retries included."),
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key(

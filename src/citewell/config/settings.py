@@ -27,6 +27,7 @@ class StoreSettings:
     location: str = "./.citewell"
     collection: str = "citewell"
     index: Literal["exact", "hnsw"] = "exact"
+    lexical: Literal["native", "memory"] = "native"
     timeout_s: float = 10.0
     require_scope: bool = False
     token: str | None = field(default=None, repr=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Literal
 
 from citewell.adapters.milvus import bodies
 from citewell.adapters.milvus.catalogue import BINDING, HEAD, Catalogue, Row
@@ -30,7 +31,7 @@ class Bound:
     """What there is once a store is bound.
 
     Attributes:
-        derived: the lexical index of this process, where Milvus has no BM25.
+        derived: the lexical index of this process, where Milvus has no BM25 or its own is not wanted.
         how: vectors are searched.
     """
 
@@ -43,7 +44,13 @@ class Bound:
     how: Index
 
 
-def join(client: Client, names: Names, state: State, turn: Callable[[], AbstractContextManager[None]]) -> Bound | None:
+Lexical = Literal["native", "memory"]
+"""Who ranks by terms: Milvus, where it can, or an index in this process's memory."""
+
+
+def join(
+    client: Client, names: Names, state: State, turn: Callable[[], AbstractContextManager[None]], lexical: Lexical
+) -> Bound | None:
     """The collections; None if there are none yet, or they are not bound.
 
     Args:
@@ -51,6 +58,7 @@ def join(client: Client, names: Names, state: State, turn: Callable[[], Abstract
         names: of the collections.
         state: of the process; takes over the head.
         turn: makes this thread the one writer of the process.
+        lexical: who is to rank by terms.
 
     Raises:
         StoreVersion: the collection is none of Citewell's, or of another version.
@@ -68,7 +76,7 @@ def join(client: Client, names: Names, state: State, turn: Callable[[], Abstract
             f"the collections {names.chunks!r} are of version {schema}, and this Citewell reads {SCHEMA_VERSION}",
             way_out="Open them with the version of Citewell that filled them.",
         )
-    bound = _bound(client, names, state, binding)
+    bound = _bound(client, names, state, binding, lexical)
     _take_over(bound.catalogue, state, Head.read(held[HEAD].body), turn)
     return bound
 
@@ -116,12 +124,13 @@ def no_store(where: str) -> StoreUnreachable:
     )
 
 
-def _bound(client: Client, names: Names, state: State, binding: StoreBinding) -> Bound:
+def _bound(client: Client, names: Names, state: State, binding: StoreBinding, lexical: Lexical) -> Bound:
     dimensions = binding.embedder.dimensions
     how = index_of(client, names)
     chunks, catalogue = Chunks(client, names.chunks, how), Catalogue(client, names.catalogue, dimensions)
     lease = NoLease() if client.is_lite else Lease(catalogue, client.location)
-    derived = None if client.server.has_bm25 else Derived(chunks, catalogue, state)
+    is_native = client.server.has_bm25 and lexical == "native"
+    derived = None if is_native else Derived(chunks, catalogue, state)
     return Bound(binding, chunks, catalogue, lease, Writer(chunks, catalogue, state, lease, dimensions), derived, how)
 
 

@@ -21,7 +21,7 @@ from citewell.adapters.milvus.catalogue import HEAD
 from citewell.adapters.milvus.checking import verify
 from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.derived import Derived
-from citewell.adapters.milvus.joining import Bound, check_there, counted, join, make, no_store
+from citewell.adapters.milvus.joining import Bound, Lexical, check_there, counted, join, make, no_store
 from citewell.adapters.milvus.lite import lite_path
 from citewell.adapters.milvus.schema import Index, names_of
 from citewell.adapters.milvus.sessions import MilvusSessions
@@ -57,8 +57,11 @@ class MilvusStore:
     shows it (mostly within a second), a process its own writes at once.
     """
 
-    def __init__(self, client: Client, collection: str, *, index: Index, lock_timeout_s: float) -> None:
-        self._client, self._names, self._index = client, names_of(collection), index
+    def __init__(
+        self, client: Client, collection: str, *, index: Index, lexical: Lexical, lock_timeout_s: float
+    ) -> None:
+        self._client, self._names = client, names_of(collection)
+        self._index, self._lexical = index, lexical
         self._patience_s = lock_timeout_s
         place = str(lite_path(client.location)) if client.is_lite else client.location
         self._state: State = shared_state(place, self._names.chunks)
@@ -76,6 +79,7 @@ class MilvusStore:
         collection: str = "citewell",
         token: str | None = None,
         index: Index = "exact",
+        lexical: Lexical = "native",
         timeout_s: float = 10.0,
         lock_timeout_s: float = 30.0,
         create: bool = True,
@@ -87,6 +91,7 @@ class MilvusStore:
             collection: its name; the catalogue lies beside it.
             token: of the server.
             index: how vectors are to be searched, if the store is made now; Lite is always exact.
+            lexical: whose BM25 ranks: Milvus's own where it has one, or that of an index in this process's memory.
             timeout_s: of each call.
             lock_timeout_s: how long a writer waits for another one.
             create: whether a store may be made where there is none.
@@ -98,9 +103,8 @@ class MilvusStore:
         """
         names_of(collection)
         check_there(location, create=create)
-        store = cls(
-            Client(location, token=token, timeout_s=timeout_s), collection, index=index, lock_timeout_s=lock_timeout_s
-        )
+        client = Client(location, token=token, timeout_s=timeout_s)
+        store = cls(client, collection, index=index, lexical=lexical, lock_timeout_s=lock_timeout_s)
         try:
             if store._found() is None and not create:
                 raise no_store(f"{location}, collection {collection!r}")
@@ -274,7 +278,7 @@ class MilvusStore:
         return self._bound
 
     def _joined(self) -> Bound | None:
-        bound = join(self._client, self._names, self._state, self._turn)
+        bound = join(self._client, self._names, self._state, self._turn, self._lexical)
         if bound is not None:
             self._damage = counted(self._client, bound, self._state)
         return bound

@@ -79,12 +79,12 @@ def details(server: Server, bound: Bound | None) -> Iterator[tuple[str, str | in
     yield "milvus", server.text
     if bound is not None:
         yield "dense", "FLAT, exact" if bound.how == "exact" else "HNSW, approximate"
-    if server.has_bm25:
-        yield "lexical", "native BM25" + (", statistics per segment" if server.is_lite else "")
-        return
-    yield "lexical", "an index in this process's memory: this Milvus has no BM25 (2.5 and later have)"
     if bound is not None and bound.derived is not None:
+        why = "as store.lexical says" if server.has_bm25 else "this Milvus has no BM25 (2.5 and later have)"
+        yield "lexical", f"an index in this process's memory: {why}"
         yield "lexical rows in memory", bound.derived.size
+    elif bound is not None:
+        yield "lexical", "native BM25" + (", statistics per segment" if server.is_lite else "")
 
 
 def _row(bound: Bound, doc_id: str) -> Row | None:
