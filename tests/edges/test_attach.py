@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from citewell import Knowledge, Settings
 from citewell.adapters.milvus.client import Client
+from citewell.adapters.milvus.foreign.collection import Collection
 from citewell.cli import app
 from citewell.errors import EmbedderMismatch, InvalidRequest, StoreError, StoreVersion
 from citewell.foreign import Attached, attach
@@ -28,7 +31,7 @@ from citewell.testing.search_base import MODES
 pytestmark = pytest.mark.requirement("ENGINE-3")
 
 EMBEDDER = HashEmbedder(64)
-SETTINGS = Settings.of({"rag.max-chunks-per-document": 0})
+SETTINGS = Settings.of({"rag.max-chunks-per-document": 0, "rag.hints": False})
 TEXTS = {
     "etcd.md": (
         "etcd loses its leader when the disk is slow",
@@ -460,3 +463,60 @@ def test_the_commands_attach_look_up_and_refuse(client: Client, tmp_path: Path) 
     assert wrong.exit_code == 2
     assert "metadata.file" in wrong.stderr
     assert run("attach", client.location, "spring_ai", "--preset", "nonsense", "--kb", kb).exit_code == 2
+
+
+def test_a_lookup_does_not_wait_for_the_scan_of_a_large_collection(
+    own: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(own, "spring_ai", LAYOUTS["spring-ai"], passages(), 64)
+    attached(own, "spring-ai", tmp_path / "kb")
+    monkeypatch.setattr("citewell.adapters.milvus.foreign.store.WAITED_FOR", 3)
+    with opened(tmp_path / "kb") as kb:
+        new = replace(passages()[0], text="the walrus sings at dawn")
+        own.call("insert", "spring_ai", [LAYOUTS["spring-ai"].row(new, 99)])
+        own.call("flush", "spring_ai")
+        scanning = threading.Event()
+        scan = Collection.scan
+
+        def late(collection: Collection, *, vectors: bool = False) -> Iterator[list[Any]]:
+            scanning.wait(60)
+            return scan(collection, vectors=vectors)
+
+        monkeypatch.setattr(Collection, "scan", late)
+        assert kb.lookup("walrus", mode="hybrid").trace.paths[-1].hits == 0
+        assert dict(kb.status().details)["derived"] == "stale: made of 6 rows, 7 are there"
+        assert kb.lookup("etcd leader", mode="hybrid").trace.paths[-1].hits > 0
+        scanning.set()
+        thread = kb._store._behind._thread  # type: ignore[attr-defined]  # it is an attached one
+        thread.join(60)
+        assert kb.lookup("walrus", mode="hybrid").trace.paths[-1].hits == 1
+
+
+def test_closing_stops_a_scan_and_leaves_what_was_derived(
+    own: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(own, "spring_ai", LAYOUTS["spring-ai"], passages(), 64)
+    attached(own, "spring-ai", tmp_path / "kb")
+    monkeypatch.setattr("citewell.adapters.milvus.foreign.store.WAITED_FOR", 3)
+    own.call("insert", "spring_ai", [LAYOUTS["spring-ai"].row(passages()[0], 99)])
+    own.call("flush", "spring_ai")
+    going, closing = threading.Event(), threading.Event()
+    scan = Collection.scan
+
+    def held(collection: Collection, *, vectors: bool = False) -> Iterator[list[Any]]:
+        going.set()
+        closing.wait(60)
+        return scan(collection, vectors=vectors)
+
+    kb = opened(tmp_path / "kb")
+    monkeypatch.setattr(Collection, "scan", held)
+    kb.lookup("etcd", mode="hybrid")
+    assert going.wait(60)
+    behind = kb._store._behind  # type: ignore[attr-defined]  # it is an attached one
+    behind._closed.set()
+    closing.set()
+    kb.close()
+    assert not behind._thread.is_alive()
+    monkeypatch.undo()
+    with opened(tmp_path / "kb") as again:
+        assert dict(again.status().details)["derived"] == "stale: made of 6 rows, 7 are there"

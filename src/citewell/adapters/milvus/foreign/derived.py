@@ -86,18 +86,23 @@ class Derived:
     ) -> None:
         self._file, self._collection, self._reader = file, collection, reader
         self._analyze, self._edition = analyze, edition
-        self._turn = threading.Lock()
+        self._scanning, self._turn = threading.Lock(), threading.Lock()
         self._postings: tuple[int, Postings, list[Entry]] | None = None
 
-    def bring_up_to_date(self, tell: Told | None = None, *, thorough: bool = False) -> None:
+    def bring_up_to_date(self, tell: Told | None = None, *, there: int | None = None, thorough: bool = False) -> None:
         """Scan the collection if it has another number of rows than the table, or in any case if `thorough`.
+
+        Args:
+            tell: hears how far the scan is; what it raises ends the scan, and the table stays as it was.
+            there: the number of rows, if it is known already.
+            thorough: scan in any case.
 
         Raises:
             StoreError: there are more rows than the table takes.
             StoreUnreachable: the table can't be written, or the collection not be read.
         """
-        there = self._collection.count()
-        with self._turn, self._connected() as connection:
+        there = self._collection.count() if there is None else there
+        with self._scanning, self._connected() as connection:
             if not thorough and self._is_current(connection, there):
                 return
             if there > MOST_ROWS:
@@ -116,7 +121,7 @@ class Derived:
         if not self._file.exists():
             return None
         with self._connected() as connection:
-            return self._count(connection) if _read(connection, "edition") == self._edition else None
+            return int(_read(connection, "rows")) if _read(connection, "edition") == self._edition else None
 
     def generation(self) -> int:
         """Grows with every scan that was taken in; 0 before the first. Asks nobody."""
@@ -224,9 +229,6 @@ class Derived:
 
     def _is_current(self, connection: sqlite3.Connection, there: int) -> bool:
         return bool(_read(connection, "edition") == self._edition and _read(connection, "rows") == there)
-
-    def _count(self, connection: sqlite3.Connection) -> int:
-        return int(connection.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def _loaded(self) -> tuple[Postings, list[Entry]]:
         with self._turn, self._connected() as connection:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.foreign.attachment import Attachment, read_attachment
+from citewell.adapters.milvus.foreign.behind import WAITED_FOR, Behind
 from citewell.adapters.milvus.foreign.collection import Collection
 from citewell.adapters.milvus.foreign.conditions import Conditions
 from citewell.adapters.milvus.foreign.derived import FILE_NAME, MOST_ROWS, Derived, Told
@@ -73,6 +74,7 @@ class AttachedStore:
         self._derived = Derived(directory / FILE_NAME, self._collection, self._reader, analyze, _edition(attachment))
         self._similarity = similarity_of(attachment.metric, unit=attachment.unit)
         self._bm25 = native_bm25(self._schema, attachment)
+        self._behind = Behind(self._derived)
         self._turn = threading.Lock()
         self._closed = False
 
@@ -120,7 +122,7 @@ class AttachedStore:
             self._collection,
             self._reader,
             self._conditions,
-            self._up_to_date,
+            self._for_search,
             vector=(self._attachment.vector, self._schema.fields[self._attachment.vector].dimensions),
             similarity=self._similarity,
             bm25=self._bm25,
@@ -233,6 +235,7 @@ class AttachedStore:
             if self._closed:
                 return
             self._closed = True
+        self._behind.close()
         self._client.close()
         close_sessions = getattr(self._sessions, "close", None)
         if callable(close_sessions):
@@ -241,6 +244,16 @@ class AttachedStore:
     def _up_to_date(self) -> Derived:
         self._check_open()
         self._derived.bring_up_to_date()
+        return self._derived
+
+    def _for_search(self) -> Derived:
+        """What a search uses: up to date where a scan is quick, else as it is while a thread brings it up to date."""
+        self._check_open()
+        known, there = self._derived.known(), self._collection.count()
+        if known is None or known == there or max(known, there) <= WAITED_FOR:
+            self._derived.bring_up_to_date(there=there)
+        else:
+            self._behind.catch_up(known, there)
         return self._derived
 
     def _check_open(self) -> None:
