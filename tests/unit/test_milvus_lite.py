@@ -236,3 +236,25 @@ def test_a_dense_search_makes_one_call_and_the_texts_come_with_it(
         hits = snapshot.dense(EMBEDDER.embed_query("shared"), 5, Filters())
         assert snapshot.size == len(snapshot.fetch([hit.key for hit in hits])) == 2
     assert made == ["search"]
+
+
+@pytest.mark.requirement("INGEST-5", "INGEST-7")
+def test_a_call_with_more_documents_than_a_commit_holds_writes_and_replaces_them_all(store: MilvusStore) -> None:
+    ids = [f"{number:04}.md" for number in range(1_100)]
+    for word in ("old", "new"):
+        write(
+            store,
+            *(change(doc_id, [f"shared {word}"], expected_version=version) for doc_id, version in stored(store, ids)),
+        )
+    assert size_of(store) == len(ids)
+    assert len(lexical(store, ["new"], 2_000)) == len(ids)
+    assert lexical(store, ["old"], 2_000) == ()
+    assert store.delete(ids) == len(ids)
+    assert size_of(store) == 0
+    assert store.verify().findings == ()
+
+
+def stored(store: MilvusStore, ids: list[str]) -> list[tuple[str, int]]:
+    """Each document with its version as it is stored: they were written in order, in one call."""
+    first = store.stored(ids[0])
+    return [(doc_id, first.version + at if first else 0) for at, doc_id in enumerate(ids)]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from citewell.adapters.milvus.chunks import Chunks
     from citewell.adapters.milvus.lease import Lease, NoLease
 
-_AT_ONCE = 1_000
-"""The most documents of one commit that only removes."""
+_AT_ONCE = 500
+"""The most documents of one commit: it is one request, and a server takes 64 MB."""
 
 
 class Writer:
@@ -48,7 +48,7 @@ class Writer:
         self._lease, self._dimensions = lease, dimensions
 
     def apply(self, changes: Sequence[DocumentChange]) -> None:
-        """Write all of these versions in one commit, or none of them."""
+        """Write these versions, in commits of bounded size; nothing is written if one of them can't be."""
         ids = [document_id(change.document.doc_id) for change in changes]
         stored = self._current(ids)
         _check(changes, ids, stored)
@@ -57,8 +57,11 @@ class Writer:
             new_version(change, self._vectors(change, stored.get(id_)), version)
             for version, (change, id_) in enumerate(zip(changes, ids, strict=True), first)
         ]
-        replaced = [stored[id_] for id_ in ids if id_ in stored]
-        self._commit(self._after(first + len(new) - 1, new, replaced), [version.document for version in new], new)
+        for start in range(0, len(new), _AT_ONCE):
+            some = new[start : start + _AT_ONCE]
+            replaced = [stored[version.document.id] for version in some if version.document.id in stored]
+            last = some[-1].document.version
+            self._commit(self._after(last, some, replaced), [version.document for version in some], some)
 
     def delete(self, doc_ids: Sequence[str]) -> int:
         """Remove these documents and return how many chunks went."""
@@ -87,9 +90,10 @@ class Writer:
         if not gone:
             return
         for start in range(0, len(gone), _AT_ONCE):
-            self._chunks.remove(f"version in {gone[start : start + _AT_ONCE]}")
-        if head.has_extras:
-            self._catalogue.remove(f'kind == "gone" or (kind == "part" and version in {gone})')
+            some = gone[start : start + _AT_ONCE]
+            self._chunks.remove(f"version in {some}")
+            if head.has_extras:
+                self._catalogue.remove(f'kind == "gone" or (kind == "part" and version in {some})')
         left = tuple(version for version in head.retired if version not in set(gone))
         after = replace(head, retired=left, has_extras=head.has_extras and bool(left))
         self._catalogue.put([_head_row(after)])
