@@ -520,3 +520,34 @@ def test_closing_stops_a_scan_and_leaves_what_was_derived(
     monkeypatch.undo()
     with opened(tmp_path / "kb") as again:
         assert dict(again.status().details)["derived"] == "stale: made of 6 rows, 7 are there"
+
+
+@pytest.mark.requirement("SAFE-2")
+def test_primary_keys_of_any_kind_are_scanned_read_and_shown(
+    own: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ['x" or id >= 0 or "x', "it's", "back\\slash", "中文", "🦊", "a", "B", "line\nbreak", "z" * 300, "10", "9"]
+    rows = [replace(passages()[0], doc_id=name, text=f"walrus {number}") for number, name in enumerate(names)]
+    layout = replace(LAYOUTS["spring-ai"], row=lambda p, n: LAYOUTS["spring-ai"].row(p, n) | {"doc_id": names[n]})
+    fill(own, "spring_ai", layout, rows, 64)
+    monkeypatch.setattr("citewell.adapters.milvus.foreign.collection._PAGE", 3)
+    attached(own, "spring-ai", tmp_path / "kb")
+    with opened(tmp_path / "kb") as kb:
+        for mode in MODES:
+            found = kb.lookup("walrus", mode=mode, return_n=20)
+            assert {block.evidence_key for block in found.evidence} == {f"vector:{name}" for name in names}
+        assert {kb.show(f"vector:{name}").text for name in names} == {row.text for row in rows}
+        assert kb.verify().ok
+        assert len(list(kb.documents())) == len(names)
+
+
+def test_keys_that_the_engine_counts_are_scanned_page_by_page(
+    own: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [replace(passages()[0], doc_id=f"doc-{n}", text=f"walrus {n}") for n in range(25)]
+    fill(own, "langchain", LAYOUTS["langchain"], rows, 64)
+    monkeypatch.setattr("citewell.adapters.milvus.foreign.collection._PAGE", 7)
+    attached(own, "langchain", tmp_path / "kb")
+    with opened(tmp_path / "kb") as kb:
+        assert len(list(kb.documents())) == 25
+        assert kb.verify().ok

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from citewell.adapters.milvus.filters import literals
+from citewell.adapters.milvus.filters import literal, literals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,17 +79,22 @@ class Collection:
         return list(self._client.call("query", self._name, filter="", output_fields=fields, limit=most))
 
     def scan(self, *, vectors: bool = False) -> Iterator[list[Entity]]:
-        """All rows, in pages, by ascending primary key."""
+        """All rows, in pages, by ascending primary key.
+
+        pymilvus has an iterator of its own, which puts primary keys into its filters unescaped.
+        """
         fields = [*self._fields, self._vector] if vectors else self._fields
-        pages = self._client.call(
-            "query_iterator", self._name, batch_size=_PAGE, filter="", output_fields=fields,
-            consistency_level="Strong", timeout=_SCAN_SECONDS,
-        )  # fmt: skip
-        try:
-            while page := self._client.guarded(pages.next):
-                yield list(page)
-        finally:
-            pages.close()
+        behind = ""
+        while True:
+            rows = self._client.call(
+                "query", self._name, filter=behind, output_fields=fields, limit=_PAGE, iterator="True",
+                reduce_stop_for_best="True", consistency_level="Strong", timeout=_SCAN_SECONDS,
+            )  # fmt: skip
+            if not rows:
+                return  # a server may give fewer than asked for where there are more
+            yield list(rows)
+            last = max(row[self._schema.primary] for row in rows)
+            behind = f"{self._schema.primary} > {literal(last) if isinstance(last, str) else last}"
 
     def rows(self, pks: Sequence[PrimaryKey], *, vectors: bool = False) -> list[Entity]:
         """The rows with these primary keys, those that there are, in no order."""
