@@ -6,28 +6,18 @@ argument may hold is checked where it is used (`citewell.admission`); here stand
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from citewell.admission import MAX_COUNT, MAX_NEIGHBOURS, MAX_SESSION_CHARACTERS
-
-Schema = dict[str, Any]
-
-
-def _text(description: str, **further: object) -> Schema:
-    return {"type": "string", "description": description, **further}
-
-
-def _whole(description: str, least: int, most: int, **further: object) -> Schema:
-    return {"type": "integer", "description": description, "minimum": least, "maximum": most, **further}
-
-
-def _switch(description: str, *, default: bool) -> Schema:
-    return {"type": "boolean", "description": description, "default": default}
-
-
-def _list(description: str, items: Schema) -> Schema:
-    return {"type": "array", "description": description, "items": items}
+from citewell.admission import MAX_NEIGHBOURS
+from citewell.tool.definition import SCOPE as _SCOPE
+from citewell.tool.definition import SESSION as _SESSION
+from citewell.tool.shapes import Schema
+from citewell.tool.shapes import closed as _arguments
+from citewell.tool.shapes import listing as _list
+from citewell.tool.shapes import shape as _object
+from citewell.tool.shapes import switch as _switch
+from citewell.tool.shapes import text as _text
+from citewell.tool.shapes import whole as _whole
 
 
 def _maybe(description: str, schema: Schema) -> Schema:
@@ -35,63 +25,7 @@ def _maybe(description: str, schema: Schema) -> Schema:
     return {"description": description, "anyOf": [schema, {"type": "null"}]}
 
 
-def _object(properties: Mapping[str, Schema], required: Sequence[str] | None = None, **further: object) -> Schema:
-    """An object with these properties, all of them required unless it is said which."""
-    needed = list(properties) if required is None else list(required)
-    return {"type": "object", **further, "properties": dict(properties), "required": needed}
-
-
-def _arguments(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
-    return {**_object(properties, required), "additionalProperties": False}
-
-
-_SESSION = _text(
-    "Name of the session that remembers what was shown, so that check_citations can tell. Choose one for a "
-    "conversation, or use the one that an answer names.",
-    maxLength=MAX_SESSION_CHARACTERS,
-)
-_SCOPE = _list(
-    "Labels to look within, of those that you hold. Leave it out to look within all of them.",
-    _text("A label."),
-)
 _ID = _text("The id of a passage, copied exactly from an answer, such as etcd.md#chunk-2.")
-
-LOOKUP_ARGUMENTS: Final = _arguments(
-    {
-        "query": _text("A question in natural language, an error code, a command. No part of it is syntax."),
-        "category": _text("A guess of where the answer is: it raises matching passages and hides none in hybrid mode."),
-        "scope": _SCOPE,
-        "where": {
-            "type": "object",
-            "description": "Metadata fields and the text, number or boolean that each must equal. Hides all the rest.",
-            "additionalProperties": True,
-        },
-        "mode": _text(
-            "dense: by meaning; hybrid: by meaning and by words. Default: as configured.", enum=["dense", "hybrid"]
-        ),
-        "return_n": _whole("The most passages to return. Default: as configured, usually 5.", 1, MAX_COUNT),
-        "retrieve_k": _whole("How many candidates each way of searching looks at. Rarely needed.", 1, MAX_COUNT),
-        "max_chunks_per_document": _whole("The most passages of one document; 0 = no limit.", 0, MAX_COUNT),
-        "min_similarity": {
-            "type": "number",
-            "description": "Leave out what is less similar to the query than this. Rarely needed.",
-            "minimum": -1,
-            "maximum": 1,
-        },
-        "neighbours": _whole(
-            "How many passages before and after each one found to show too, if there is room.",
-            0,
-            MAX_NEIGHBOURS,
-            default=0,
-        ),
-        "session": _SESSION,
-        "repeat": _switch(
-            "Show again what `session` was shown before; without `session`, nothing is left out as known.",
-            default=False,
-        ),
-    },
-    ["query"],
-)
 
 READ_ARGUMENTS: Final = _arguments(
     {
