@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from citewell.adapters.milvus import MilvusStore
-from citewell.errors import (
-    StoreCorrupt,
-)
+from citewell.adapters.milvus.client import Client
+from citewell.errors import StoreCorrupt, StoreUnreachable
 from citewell.testing.store_base import key, look, put, size_of, texts_of
 
 
@@ -109,3 +108,27 @@ def test_rows_that_belong_to_no_document_are_found_and_removed_by_a_repair(store
     assert store.verify().findings == ()
     assert look(store, "shared").everywhere == [key("a.md")]
     assert size_of(store) == 1
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_flush_that_fails_is_told_to_who_asked_for_it_and_costs_a_reader_nothing(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MilvusStore.open(location)
+    put(store, "a.md", ["shared"] * 70)
+    real = Client.call
+
+    def call(client: Client, name: str, *args: object, **options: object) -> object:
+        if name == "flush":
+            raise StoreUnreachable("no space", way_out="Free some.")
+        return real(client, name, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "call", call)
+        with pytest.raises(StoreUnreachable):
+            store.compact()
+        put(store, "a.md", ["shared"] * 70)
+        assert len(look(store, "shared").everywhere) == 70
+    store.compact()
+    assert len(look(store, "shared").everywhere) == 70
+    store.close()

@@ -29,14 +29,7 @@ from citewell.adapters.milvus.snapshot import EmptySnapshot, MilvusSnapshot
 from citewell.adapters.milvus.state import Head, State, shared_state
 from citewell.adapters.milvus.writing import Writer
 from citewell.errors import StoreCorrupt, StoreError, StoreLocked, StoreUnreachable
-from citewell.model import (
-    DocumentChange,
-    DocumentInfo,
-    StoreBinding,
-    StoredDocument,
-    StoreStatus,
-    VerifyReport,
-)
+from citewell.model import DocumentChange, DocumentInfo, StoreBinding, StoredDocument, StoreStatus, VerifyReport
 from citewell.model.catalogue import CatalogueChanges, Mark
 from citewell.ports import Snapshot, check_binding
 
@@ -132,7 +125,8 @@ class MilvusStore:
             return
         self._check_whole()
         self._hear()
-        self._flush(bound, _UNFLUSHED)
+        with suppress(StoreError):  # without it the search is slower, no worse
+            self._flush(bound, _UNFLUSHED)
         dimensions = bound.binding.embedder.dimensions
         snapshot = MilvusSnapshot(
             bound.chunks, bound.catalogue, self._state, self._refresh, self._before_lexical(bound), dimensions
@@ -332,7 +326,8 @@ class MilvusStore:
         """What a snapshot calls before its first lexical search."""
 
         def prepare() -> Derived | None:
-            self._flush(bound, 1)
+            with suppress(StoreError):
+                self._flush(bound, 1)
             return bound.derived
 
         return prepare
