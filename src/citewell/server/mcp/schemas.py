@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from citewell.admission import MAX_NEIGHBOURS
+from citewell.tool.definition import LOOKUP_ARGUMENTS as LOOKUP_ARGUMENTS
 from citewell.tool.definition import SCOPE as _SCOPE
 from citewell.tool.definition import SESSION as _SESSION
 from citewell.tool.shapes import Schema

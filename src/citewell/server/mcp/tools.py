@@ -182,7 +182,7 @@ TOOLS: tuple[Tool, ...] = (
         definition.NAME,
         definition.TITLE,
         definition.DESCRIPTION,
-        definition.LOOKUP_ARGUMENTS,
+        schemas.LOOKUP_ARGUMENTS,
         schemas.EVIDENCE_ANSWER,
         lookup,
         "searching",
