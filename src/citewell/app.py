@@ -232,12 +232,12 @@ class Knowledge(Filling):
         return self._reading.document(doc_id, scope=self._held(scope), session=check_session(session))
 
     def document(self, doc_id: str, *, scope: Labels = None) -> DocumentRecord:
-        """What the store knows of a document, without its chunks.
+        """What the catalogue knows of a document; as `documents`, it asks for no scope where lookups must have one.
 
         Raises:
             UnknownEvidence: there is none within the scope; outside it reads the same.
         """
-        return self._reading.record(doc_id, self._held(scope))
+        return self._reading.record(doc_id, admit_scope(scope))
 
     def _held(self, scope: Labels) -> tuple[str, ...] | None:
         return admit_scope(scope, require_scope=self._settings.store.require_scope)

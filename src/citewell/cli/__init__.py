@@ -9,6 +9,7 @@
     sessions   sessions
     foreign    attach, reindex
     mcp        mcp
+    serve      serve
     setup      config, model
     demo       the tour
     render     values -> text for people
@@ -23,7 +24,7 @@ import sys
 
 import typer
 
-from citewell.cli import check, demo, foreign, mcp, read, sessions, setup, upkeep, write
+from citewell.cli import check, demo, foreign, mcp, read, serve, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ app.command()(sessions.sessions)
 app.command()(foreign.attach)
 app.command()(foreign.reindex)
 app.command()(mcp.mcp)
+app.command()(serve.serve)
 app.command()(setup.config)
 app.add_typer(setup.model, name="model")
 

@@ -6,6 +6,7 @@ folder is taken if no other file is named.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,13 +28,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 _IN_WORKING_FOLDER = Path("citewell.toml")
 
 
-def load_settings(config: Path | None) -> Settings:
-    """The settings in force for this call."""
+def load_settings(config: Path | None, given: Mapping[str, object | None] | None = None) -> Settings:
+    """The settings in force for this call; what is `given` by dotted key, and not None, wins."""
     from citewell.config import Settings
 
     if config is None and _IN_WORKING_FOLDER.is_file():
         config = _IN_WORKING_FOLDER
-    return Settings.load(config)
+    overrides = {name: value for name, value in (given or {}).items() if value is not None}
+    return Settings.load(config, overrides=overrides)
 
 
 def open_knowledge(kb: str | None, config: Path | None, *, create: bool = False) -> Knowledge:

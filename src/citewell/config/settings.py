@@ -68,6 +68,8 @@ class ServerSettings:
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     public_url: str | None = None
+    log_queries: bool = False
+    tracing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

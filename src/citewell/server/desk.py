@@ -7,6 +7,7 @@ the other.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -49,7 +50,8 @@ class Desk:
             raise Busy(f"{self._held} calls run or wait already", way_out="Try again in a moment.")
         self._held += 1
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._pool, functools.partial(act, *args, **kwargs))
+        here = contextvars.copy_context()  # what the log and the spans of this request are known by
+        future = loop.run_in_executor(self._pool, functools.partial(here.run, act, *args, **kwargs))
         future.add_done_callback(self._leave)
         try:
             # A thread can't be stopped: who waits is let go, and the thread stays counted until it is free.

@@ -1,0 +1,50 @@
+"""Under which names a server answers: a page of a stranger's, whose name was made to lead here, gets nothing (API-4).
+
+It knows settings and names, and no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from citewell.config.settings import ServerSettings
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_ANY: Final = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared with, not listened on
+
+
+class Hosts:
+    """The names that a request's Host may be: those that are set; else the address listened on, and the public one.
+
+    A name holds for every port, unless it is set with one. A server that listens on every address takes any name:
+    tokens guard it.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._names = frozenset(name.lower() for name in _names(settings))
+        self._any = not settings.allowed_hosts and settings.host in _ANY
+
+    def takes(self, host: str | None) -> bool:
+        """Whether a request that names this host is taken."""
+        if self._any:
+            return True
+        name = (host or "").lower()
+        return name in self._names or _without_port(name) in self._names
+
+
+def _names(settings: ServerSettings) -> Iterator[str]:
+    if settings.allowed_hosts:
+        yield from settings.allowed_hosts
+        return
+    host = f"[{settings.host}]" if ":" in settings.host and not settings.host.startswith("[") else settings.host
+    yield from _LOOPBACK if host in _LOOPBACK else (host,)
+    if settings.public_url is not None and (public := urlsplit(settings.public_url).netloc):
+        yield public
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
