@@ -65,8 +65,10 @@ class Collection:
         return index is None or index.kind == "FLAT"
 
     def load(self) -> None:
-        """Have the engine ready to search it."""
-        self._client.load(self._name)
+        """Have the engine ready to search it, unless it is: whoever loaded it may have asked for several replicas."""
+        said = self._client.call("get_load_state", self._name)
+        if getattr(said.get("state"), "name", "") != "Loaded":
+            self._client.load(self._name)
 
     def count(self, chosen: str = "") -> int:
         """How many rows an expression matches; all for a blank one."""
