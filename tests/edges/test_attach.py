@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -551,3 +553,22 @@ def test_keys_that_the_engine_counts_are_scanned_page_by_page(
     with opened(tmp_path / "kb") as kb:
         assert len(list(kb.documents())) == 25
         assert kb.verify().ok
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_first_scan_that_another_process_is_making_is_named(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attach(client.location, "spring_ai", tmp_path / "kb", index=False, settings=SETTINGS, embedder=EMBEDDER)
+    monkeypatch.setattr("citewell.adapters.milvus.foreign.derived._PATIENCE_S", 0.0)
+    with opened(tmp_path / "kb") as kb:
+        assert kb.lookup("etcd").status == "ok"
+        kb._store._derived.known()  # type: ignore[attr-defined]  # it is an attached one
+        with closing(sqlite3.connect(tmp_path / "kb" / "derived.db", isolation_level=None)) as other:
+            other.execute("CREATE TABLE held (x)")
+            other.execute("BEGIN IMMEDIATE")
+            result = kb.lookup("etcd leader", mode="hybrid")
+            assert result.status == "ok"
+            assert any("another process has scanned" in cause for cause in result.degraded)
+            other.execute("ROLLBACK")
+        assert kb.lookup("etcd leader", mode="hybrid").degraded == ()

@@ -206,7 +206,8 @@ class _Run:
         writer = BatchWriter(target, embedder)
         self._pipeline = Pipeline(BatchEmbedder(embedder, self._stop, self._count), writer, self._stop, self._tell)
         self._reports = self._pipeline.reports
-        self._embedded, self._latest = 0, ""
+        self._embedded = self._counted = self._copied = 0
+        self._latest = ""
         self._total: int | None = None
 
     def report(self) -> IngestReport:
@@ -253,7 +254,10 @@ class _Run:
             compact()
 
     def _changed(self) -> int:
-        return sum(file.status in ("added", "updated") for file in self._reports)
+        """How many documents were copied so far; reports are counted once each."""
+        new, self._counted = self._reports[self._counted :], len(self._reports)
+        self._copied += sum(file.status in ("added", "updated") for file in new)
+        return self._copied
 
     def _count(self, chunks: int) -> None:
         self._embedded += chunks

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from citewell.adapters.milvus.foreign.postings import Postings, counted
-from citewell.errors import StoreError, StoreUnreachable
+from citewell.errors import StoreError, StoreLocked, StoreUnreachable
 from citewell.model import DocumentInfo, StoredChunk
 
 if TYPE_CHECKING:
@@ -248,6 +248,11 @@ class Derived:
                 connection.executescript(_TABLES)
                 yield connection
         except sqlite3.Error as error:
+            if "locked" in str(error):
+                raise StoreLocked(
+                    f"another process has scanned the collection for {self._file} for longer than {_PATIENCE_S:.0f} s",
+                    way_out="Wait until it is done; lookups in dense mode go on meanwhile.",
+                ) from error
             raise StoreUnreachable(
                 f"{self._file}, which is derived from the collection, can't be used: {error}",
                 way_out="Check who may write there, and the space; it may be moved away at any time and is made anew.",
