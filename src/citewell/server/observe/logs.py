@@ -25,7 +25,8 @@ def log_to(stream: IO[str], level: int = logging.INFO) -> None:
         logger.handlers = [handler] if name in ("citewell", "uvicorn", "mcp") else []
         logger.propagate = name == "uvicorn.error"
         logger.setLevel(level)
-    logging.getLogger("mcp").setLevel(max(level, logging.WARNING))  # it tells of every request, which we do
+    for name in ("mcp", "uvicorn", "uvicorn.error"):  # they tell of every start and request, which we do
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
 
 
 def _formatter() -> logging.Formatter:
