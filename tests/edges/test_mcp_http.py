@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import httpx2
@@ -290,6 +291,22 @@ def test_the_hosts_that_are_set_are_those_that_are_taken(knowledge: Knowledge) -
             for host in ("kb.example", "kb.example:8642", "127.0.0.1", "x.kb.example")
         ]
     assert statuses == [200, 200, 421, 421]
+
+
+def test_a_page_whose_origin_is_allowed_may_send_requests(knowledge: Knowledge) -> None:
+    with live(knowledge, ServerSettings(cors_origins=("https://app.example",))) as address:
+        origins = ("https://app.example", "http://app.example", "null", "https://127.0.0.1:1")
+        statuses = [post(address, INITIALIZE, {"origin": origin}).status_code for origin in origins]
+    assert statuses == [200, 403, 403, 200]
+
+
+def test_a_server_on_every_address_goes_by_tokens_and_not_by_names(knowledge: Knowledge) -> None:
+    everywhere = replace(SETTINGS, host="0.0.0.0")  # noqa: S104 - compared with, not listened on
+    with live(knowledge, everywhere) as address:
+        statuses = [
+            post(address, INITIALIZE, {"host": "kb.example", **bearing(name)}).status_code for name in ("red", None)
+        ]
+    assert statuses == [200, 401]
 
 
 def test_a_body_beyond_the_bound_is_refused(url: str) -> None:

@@ -7,7 +7,6 @@ it knows (DNS rebinding) and bodies of bounded size. It knows no route beside it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,13 @@ from urllib.parse import urlsplit
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from citewell.errors import CitewellError, Unauthorized
 from citewell.server.callers import Caller, Callers
 from citewell.server.faults import status_of
+from citewell.server.hosts import Hosts
 from citewell.server.mcp.conversation import Conversation
 from citewell.server.mcp.factory import build
 from citewell.server.mcp.opening import Opened
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from citewell.server.desk import Desk
 
 _CALLER = "citewell.caller"
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +75,8 @@ def over_http(
         base_url: of pages that show a passage by its evidence key.
     """
     server = build(Opened(knowledge), desk=desk, caller_of=caller_of, version=version, base_url=base_url)
-    manager = StreamableHTTPSessionManager(
-        app=server,
-        security_settings=_security(settings),
-        max_request_body_size=settings.max_body,
-    )
-    return OverHttp(_Guarded(StreamableHTTPASGIApp(manager), callers), manager)
+    manager = StreamableHTTPSessionManager(app=server, max_request_body_size=settings.max_body)
+    return OverHttp(_Guarded(StreamableHTTPASGIApp(manager), callers, settings), manager)
 
 
 def caller_of(context: ServerRequestContext[Conversation, Any]) -> Caller:
@@ -98,22 +92,47 @@ def caller_of(context: ServerRequestContext[Conversation, Any]) -> Caller:
 
 
 class _Guarded:
-    """Lets requests through that bear a known token, with who sent them; answers 401 to the others."""
+    """Lets requests through that a known host and origin name and that bear a known token, with who sent them."""
 
-    def __init__(self, app: ASGIApp, callers: Callers) -> None:
-        self._app, self._callers = app, callers
+    def __init__(self, app: ASGIApp, callers: Callers, settings: ServerSettings) -> None:
+        self._app, self._callers, self._hosts = app, callers, Hosts(settings)
+        self._origins = frozenset(settings.cors_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            caller = self._callers.identify(Headers(scope=scope).get("authorization"))
+            scope[_CALLER] = caller = self._admit(Headers(scope=scope))
         except CitewellError as error:
             await _refusal(error)(scope, receive, send)
             return
-        scope[_CALLER] = caller
+        except _Elsewhere as error:
+            await Response(str(error), status_code=error.status, media_type="text/plain")(scope, receive, send)
+            return
         if caller.apart:
             # The SDK ties a session to this user; the token itself goes no further.
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
         await self._app(scope, receive, send)
+
+    def _admit(self, headers: Headers) -> Caller:
+        """Who sends a request that no page elsewhere could have sent (DNS rebinding).
+
+        Raises:
+            _Elsewhere: the host or the origin is unknown.
+            Unauthorized: so is the token.
+        """
+        if not self._hosts.takes(headers.get("host")):
+            raise _Elsewhere(421, "Invalid Host header")
+        origin = headers.get("origin")
+        if origin and origin not in self._origins and not self._hosts.takes(urlsplit(origin).netloc):
+            raise _Elsewhere(403, "Invalid Origin header")
+        return self._callers.identify(headers.get("authorization"))
+
+
+class _Elsewhere(Exception):
+    """A request that names a host or an origin that isn't ours."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def _refusal(error: CitewellError) -> Response:
@@ -123,23 +142,3 @@ def _refusal(error: CitewellError) -> Response:
         media_type="application/json",
         headers={"WWW-Authenticate": "Bearer"},
     )
-
-
-def _security(settings: ServerSettings) -> TransportSecuritySettings:
-    hosts = list(dict.fromkeys(_hosts(settings)))
-    names = [name for host in hosts for name in (host, f"{host}:*")]
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=[*origins, *settings.cors_origins]
-    )
-
-
-def _hosts(settings: ServerSettings) -> Iterator[str]:
-    """Those that are set; else the address listened on, by each of its names, and the public one."""
-    if settings.allowed_hosts:
-        yield from settings.allowed_hosts
-        return
-    host = f"[{settings.host}]" if ":" in settings.host and not settings.host.startswith("[") else settings.host
-    yield from _LOOPBACK if host in _LOOPBACK else (host,)
-    if settings.public_url is not None and (public := urlsplit(settings.public_url).netloc):
-        yield public
