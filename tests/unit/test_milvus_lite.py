@@ -19,7 +19,7 @@ from citewell.errors import (
 )
 from citewell.model import Filters
 from citewell.testing.samples import change
-from citewell.testing.store_base import EMBEDDER, key, lexical, look, put, size_of, texts_of, write
+from citewell.testing.store_base import EMBEDDER, key, lexical, look, put, random_units, size_of, texts_of, write
 
 
 @pytest.fixture
@@ -258,3 +258,44 @@ def stored(store: MilvusStore, ids: list[str]) -> list[tuple[str, int]]:
     """Each document with its version as it is stored: they were written in order, in one call."""
     first = store.stored(ids[0])
     return [(doc_id, first.version + at if first else 0) for at, doc_id in enumerate(ids)]
+
+
+@pytest.mark.requirement("L0-1", "INGEST-5")
+def test_changes_of_the_catalogue_are_told_once_with_the_middle_of_each_documents_vectors(store: MilvusStore) -> None:
+    assert store.mark().sequence == 0
+    assert store.changes(None).documents == ()
+    first, second = random_units(2, seed=3)
+    put(store, "a.md", ["one", "two"], vectors=[first, second], title="A")
+    put(store, "b.md", ["three"])
+    told = store.changes(None)
+    assert [entry.info.doc_id for entry in told.documents] == ["a.md", "b.md"]
+    assert (told.count, told.complete, told.mark) == (2, True, store.mark())
+    assert told.documents[0].centre == pytest.approx((first + second) / 2, abs=1e-6)
+    assert told.documents[0].info == next(store.documents())
+    put(store, "b.md", ["four"])
+    store.delete(["a.md"])
+    after = store.changes(told.mark)
+    assert [entry.info.doc_id for entry in after.documents] == ["b.md"]
+    assert (after.count, after.complete) == (1, True)
+    assert store.changes(after.mark).documents == ()
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_documents_with_one_content_are_found_by_it(store: MilvusStore) -> None:
+    write(store, change("b.md", ["same"]), change("a.md", ["same"]), change("c.md", ["other"]))
+    info = next(store.documents())
+    assert store.holders(info.content_digest) == ["a.md", "b.md"]
+    assert store.holders("nothing") == []
+    store.delete(["a.md"])
+    assert store.holders(info.content_digest) == ["b.md"]
+
+
+@pytest.mark.requirement("INGEST-5")
+def test_vectors_are_told_by_the_digest_of_what_they_were_made_of(store: MilvusStore) -> None:
+    first, second = random_units(2, seed=4)
+    new = change("a.md", ["one", "two"], vectors=[first, second])
+    write(store, new)
+    held = store.vectors("a.md")
+    assert held[new.chunks[0].context_digest] == pytest.approx(first)
+    assert held[new.chunks[1].context_digest] == pytest.approx(second)
+    assert store.vectors("b.md") == {}
