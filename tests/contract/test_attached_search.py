@@ -101,11 +101,13 @@ class TestMetadataAsJsonText(Suite):
     layout = "json-text"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ENGINE-3")
 class TestFieldsOfTheRowsOwn(Suite):
     layout = "langchain-dynamic"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ENGINE-3")
 class TestPlainFieldsAndArrays(Suite):
     layout = "plain"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from citewell.cli import app
 from citewell.errors import EmbedderMismatch, InvalidRequest, StoreError, StoreVersion
 from citewell.foreign import Attached, attach
 from citewell.identity import format_key as key
-from citewell.model import Mode
+from citewell.model import Filters, Mode
 from citewell.scores import normalize_ip, normalize_l2
 from citewell.testing.fakes import HashEmbedder
 from citewell.testing.search_base import MODES
@@ -572,3 +573,32 @@ def test_a_first_scan_that_another_process_is_making_is_named(
             assert any("another process has scanned" in cause for cause in result.degraded)
             other.execute("ROLLBACK")
         assert kb.lookup("etcd leader", mode="hybrid").degraded == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", ["HNSW", "IVF_FLAT"])
+def test_no_filter_hides_rows_from_an_index_that_is_not_exact(milvus_uri: str, tmp_path: Path, index: str) -> None:
+    server = Client(milvus_uri, timeout_s=60)
+    chance = np.random.default_rng(7)
+    vectors = chance.standard_normal((4_000, 64)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = [
+        Passage(f"doc-{n}", 0, f"text {n}", vectors[n], metadata={"tenth": n % 10, "rare": n % 400})
+        for n in range(4_000)
+    ]
+    layout, name = replace(LAYOUTS["json"], index=index), f"theirs_{index.lower()}_{os.getpid()}"
+    fill(server, name, layout, rows, 64)
+    attach(server.location, name, tmp_path / "kb", mapping=MAPS["json"][:2], settings=SETTINGS, embedder=EMBEDDER)
+    found = wanted = 0
+    with opened(tmp_path / "kb") as kb, kb._store.snapshot() as view:
+        for query in vectors[:20]:
+            for where in ((), (("tenth", 3),), (("rare", 33),)):
+                allowed = [n for n in range(4_000) if all(rows[n].metadata[field] == value for field, value in where)]
+                best = sorted(allowed, key=lambda n: -float(np.dot(query, vectors[n])))[:20]
+                hits = view.dense(query, 20, Filters(where=where))
+                assert len(hits) == len(best)
+                found += len({hit.key for hit in hits} & {key(f"doc-{n}", 0) for n in best})
+                wanted += len(best)
+    server.call("drop_collection", name)
+    server.close()
+    assert found / wanted >= 0.99

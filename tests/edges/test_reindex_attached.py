@@ -83,6 +83,16 @@ def test_what_a_tool_wrote_becomes_documents_with_chunks_in_order(
         assert knowledge.verify().ok
 
 
+def test_a_copy_goes_to_milvus_and_from_there_back(client: Client, tmp_path: Path) -> None:
+    kb, lite, local = tmp_path / "kb", f"milvus:{tmp_path / 'copy.db'}", tmp_path / "local"
+    attach(client.location, "haystack", kb, settings=SETTINGS, embedder=EMBEDDER)
+    assert reindex(kb, lite, settings=SETTINGS, embedder=EMBEDDER).count("added") == 2
+    assert reindex(kb, lite, settings=SETTINGS, embedder=EMBEDDER).count("unchanged") == 2
+    report = reindex(lite, local, settings=SETTINGS, embedder=EMBEDDER)
+    assert (report.count("added"), report.embedded) == (2, 0)
+    assert _contents(lite, EMBEDDER) == _contents(local, EMBEDDER)
+
+
 @pytest.mark.requirement("API-2")
 def test_the_command_copies_reports_and_goes_on(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +170,7 @@ def test_a_copy_that_was_killed_holds_whole_documents_and_the_next_run_does_the_
     assert _contents(copy, rest) == _contents(tmp_path / "whole", rest)
 
 
-def _contents(folder: Path, embedder: HashEmbedder) -> dict[str, object]:
+def _contents(folder: Path | str, embedder: HashEmbedder) -> dict[str, object]:
     """Every chunk with its similarity to a question, bit for bit."""
     with Knowledge.open(folder, settings=SETTINGS, embedder=embedder) as kb, kb._store.snapshot() as view:
         keys = [key(info.doc_id, index) for info in kb.documents() for index in range(info.chunks)]

@@ -243,4 +243,6 @@ def fill(client: Client, name: str, layout: Layout, passages: Sequence[Passage],
 
 
 def _sizes(index: str) -> dict[str, object]:
-    return {"params": {"M": 16, "efConstruction": 100}} if index == "HNSW" else {}
+    """As Spring AI makes its lists, and graphs of the usual size."""
+    known = {"HNSW": {"M": 16, "efConstruction": 100}, "IVF_FLAT": {"nlist": 1_024}}
+    return {"params": known[index]} if index in known else {}
