@@ -109,7 +109,9 @@ class Store(Protocol):
     Some methods are optional and save work. `vectors(doc_id)`: a document's stored vectors by their context digest, so
     that a text under another name is not embedded again. `holders(content_digest)`: the documents with this content,
     ordered by doc_id, so that a small ingestion needs no catalogue. `copy(Sequence[DocumentCopy])`: as `apply`, all or
-    none, so that a folder that moved is not split again. `compact()`: called after an ingestion.
+    none, so that a folder that moved is not split again. `compact()`: called after an ingestion. `query_terms(text)`:
+    what `Snapshot.lexical` takes for a question, if that is not what Citewell's own analysis makes of it. `export() ->
+    Iterator[ExportedDocument]` and `export_size() -> int`: for `reindex`, where documents aren't Citewell's own.
 
     More are for who keeps a copy of the catalogue, as hints do; without them it is read whole after each write.
     `mark() -> Mark`: the state of the store, cheap enough to be asked before every lookup. `changes(since: Mark | None)
