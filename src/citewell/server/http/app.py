@@ -92,7 +92,8 @@ def create_app(
         telemetry=_telemetry(spans),
     )
     app.state.house = house
-    for router in (asking(house), filling(house), health(house), *other.routers):
+    own = [asking(house), filling(house), health(house)]
+    for router in (*own, *other.routers):
         app.include_router(router)
     app.router.routes.extend(other.routes)
     for kind in (CitewellError, Refused, HTTPException):
@@ -100,7 +101,7 @@ def create_app(
     app.add_middleware(Gate, rules=rules, counted=house.metrics.request)
     if settings.cors_origins:
         _allow_origins(app, settings.cors_origins)
-    complete(app, secured=not rules.callers.open)
+    complete(app, own, secured=not rules.callers.open)
     return app
 
 

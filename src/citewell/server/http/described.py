@@ -5,14 +5,16 @@ It knows statuses and what they mean, and no route.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+
+from fastapi.routing import APIRoute
 
 from citewell.server.http import shapes
 from citewell.server.http.answered import JSON
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from fastapi import APIRouter, FastAPI
 
 Description = dict[str, Any]
 Responses = dict[int | str, dict[str, Any]]
@@ -87,7 +89,7 @@ def query(**parameters: tuple[Mapping[str, Any], str]) -> Description:
     }
 
 
-def complete(app: FastAPI, *, secured: bool) -> None:
+def complete(app: FastAPI, routers: Sequence[APIRouter], *, secured: bool) -> None:
     """Add to the description of an app what routes refer to, and, with tokens, that they are needed."""
     made = app.openapi
 
@@ -96,12 +98,23 @@ def complete(app: FastAPI, *, secured: bool) -> None:
             schema = made()
             parts = schema.setdefault("components", {})
             parts.setdefault("schemas", {})["Error"] = shapes.ERROR
+            _with_nulls(routers, schema)
             if secured:
                 parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
                 _secure(schema)
         return app.openapi_schema or {}
 
     app.openapi = described  # type: ignore[method-assign]  # this is how FastAPI has it extended
+
+
+def _with_nulls(routers: Sequence[APIRouter], schema: Description) -> None:
+    """Examples as they were given: FastAPI takes what is null out of them."""
+    for route in (route for router in routers for route in router.routes):
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in route.methods:
+                told = schema["paths"][route.path_format][method.lower()]["responses"]
+                for status, given in route.responses.items():
+                    told[str(status)]["content"] = given["content"]
 
 
 def _secure(schema: Description) -> None:
