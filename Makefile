@@ -7,10 +7,12 @@ STAMP  := $(VENV)/.ready
 DATA   ?= ../shared/data
 WORKERS ?= 2
 
-.PHONY: setup demo test test-all soak lint check format bench clean help
+FRAMEWORKS := .venv-frameworks
+
+.PHONY: setup demo test test-all test-frameworks soak lint check format bench clean help
 
 help:
-	@echo "make setup | demo | test | test-all | soak | lint | check | format | bench | clean"
+	@echo "make setup | demo | test | test-all | test-frameworks | soak | lint | check | format | bench | clean"
 
 # The environment, the package with what its tests need, and the default model.
 setup: $(STAMP)
@@ -33,6 +35,17 @@ test: setup
 # Also what is slow: kills, large inputs, real services.
 test-all: setup
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "slow or not slow"
+	$(MAKE) test-frameworks
+
+# The adapters for LangChain, LlamaIndex and Haystack, in an environment of their own: 540 MB that nothing else needs.
+test-frameworks: $(FRAMEWORKS)/.ready
+	$(FRAMEWORKS)/bin/python -m pytest -c tests/frameworks/pytest.ini tests/frameworks -q
+
+$(FRAMEWORKS)/.ready: pyproject.toml requirements-frameworks.txt
+	test -x $(FRAMEWORKS)/bin/python || $(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-frameworks.txt
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
 
 soak: setup
 	$(BIN)/python bench/kill_ingest.py --rounds 50 --data $(DATA)/k8s-docs
@@ -64,4 +77,4 @@ bench: setup
 	$(BIN)/python bench/hints.py --data $(DATA)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

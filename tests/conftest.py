@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+collect_ignore = ["frameworks"]  # they have an environment of their own: `make test-frameworks`
+
 settings.register_profile(
     "citewell",
     deadline=None,

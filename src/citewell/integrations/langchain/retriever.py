@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -53,7 +52,7 @@ class CitewellRetriever(BaseRetriever):
     k: int | None = None
     where: Mapping[str, Scalar] | None = None
     category: str | None = None
-    scope: str | Sequence[str] | AbstractSet[str] | None = None
+    scope: str | Sequence[str] | set[str] | frozenset[str] | None = None
     mode: Mode | None = None
     retrieve_k: int | None = None
     min_similarity: float | Literal["off"] | None = None
