@@ -6,7 +6,7 @@ knows no search, no ranking and no engine; scope is checked here as `show` check
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -71,10 +71,9 @@ class Reading:
             UnknownEvidence: there is no such document within the scope; outside it reads the same.
         """
         stored = self._stored(doc_id, scope)
-        keys = [format_key(stored.record.doc_id, index) for index in range(len(stored.context_digests))]
         with self.store.snapshot() as view:
-            found = _visible(view, keys, scope)
-        evidence = tuple(as_block(found[key]) for key in keys if key in found)
+            chunks = _chunks(view, stored)
+            evidence = tuple(as_block(chunk) for chunk in chunks if is_visible(chunk.scope, scope))
         return self._result(doc_id, evidence, scope, session, _WHOLE_DOCUMENT)
 
     def record(self, doc_id: str, scope: Scope) -> DocumentRecord:
@@ -83,10 +82,15 @@ class Reading:
 
     def _stored(self, doc_id: str, scope: Scope) -> StoredDocument:
         name = normalize_id(doc_id)
-        stored = None if name is None else self.store.stored(name)
+        stored = None if name is None or self._is_hidden(name, scope) else self.store.stored(name)
         if stored is None or not is_visible(stored.record.scope, scope):
             raise UnknownEvidence(f"there is no document {doc_id!r}", way_out="Give an id that a list of them has.")
         return stored
+
+    def _is_hidden(self, doc_id: str, scope: Scope) -> bool:
+        """Whether it begins with a chunk outside the scope: told as fast as that there is none, however long it is."""
+        with self.store.snapshot() as view:
+            return any(not is_visible(chunk.scope, scope) for chunk in view.fetch([format_key(doc_id, 0)]).values())
 
     def _result(
         self,
@@ -116,9 +120,18 @@ def _block(view: Snapshot, evidence_key: str, scope: Scope) -> EvidenceBlock:
     return as_block(chunk)
 
 
+def _chunks(view: Snapshot, stored: StoredDocument) -> Iterator[StoredChunk]:
+    """A document's chunks in reading order; of an attached store, which doesn't count them, up to a gap of 1,000."""
+    known = len(stored.context_digests)
+    start, found = 0, True
+    while found and (start < known or not known):
+        end = min(start + _AT_ONCE, known) if known else start + _AT_ONCE
+        keys = [format_key(stored.record.doc_id, index) for index in range(start, end)]
+        chunks = view.fetch(keys)
+        yield from (chunks[key] for key in keys if key in chunks)
+        start, found = end, bool(chunks)
+
+
 def _visible(view: Snapshot, keys: Sequence[str], scope: Scope) -> Mapping[str, StoredChunk]:
     """Those of these chunks that there are within the scope."""
-    found: dict[str, StoredChunk] = {}
-    for start in range(0, len(keys), _AT_ONCE):
-        found |= view.fetch(keys[start : start + _AT_ONCE])
-    return {key: chunk for key, chunk in found.items() if is_visible(chunk.scope, scope)}
+    return {key: chunk for key, chunk in view.fetch(keys).items() if is_visible(chunk.scope, scope)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -71,3 +72,26 @@ def test_a_document_is_read_whole_and_in_order(knowledge: Knowledge) -> None:
 def test_a_number_of_neighbours_that_is_none_is_refused_by_name(knowledge: Knowledge, neighbours: Any) -> None:  # noqa: ANN401 - bad on purpose
     with pytest.raises(InvalidRequest, match="neighbours can't be"):
         knowledge.read(key("a.md", 1), neighbours=neighbours)
+
+
+def test_a_document_of_a_store_that_counts_no_chunks_is_read_as_well(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ids(knowledge.read_document("a.md").to_agent())
+    stored = knowledge._store.stored("a.md")
+    assert stored is not None
+    uncounted = replace(stored, context_digests=())
+    monkeypatch.setattr(knowledge._store, "stored", lambda _: uncounted)
+    assert ids(knowledge.read_document("a.md").to_agent()) == whole
+
+
+@pytest.mark.requirement("SAFE-1")
+def test_a_long_document_outside_the_scope_is_no_more_work_than_one_that_is_not_there(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(knowledge._store, "stored", asked.append)
+    for name in ("a.md", "z.md"):
+        with pytest.raises(UnknownEvidence):
+            knowledge.read_document(name, scope="blue")
+    assert asked == ["z.md"]  # whose absence is known at once; of a.md no chunk but the first was looked at
