@@ -23,7 +23,7 @@ from citewell import Knowledge, Settings
 from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.foreign.collection import Collection
 from citewell.cli import app
-from citewell.errors import EmbedderMismatch, InvalidRequest, StoreError, StoreVersion
+from citewell.errors import EmbedderMismatch, InvalidRequest, StoreError, StoreUnreachable, StoreVersion
 from citewell.foreign import Attached, attach
 from citewell.identity import format_key as key
 from citewell.model import Filters, Mode
@@ -211,6 +211,20 @@ def test_a_collection_that_is_not_there_is_refused_with_those_that_are(client: C
     with pytest.raises(InvalidRequest, match="'nothing'") as refused:
         attach(client.location, "nothing", tmp_path / "kb", settings=SETTINGS, embedder=EMBEDDER)
     assert "llama_index" in refused.value.way_out
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_database_that_is_not_there_is_not_made(own: Client, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.db"
+    with pytest.raises(StoreUnreachable, match=r"missing\.db"):
+        attach(f"milvus:{missing}", "theirs", tmp_path / "kb", settings=SETTINGS, embedder=EMBEDDER)
+    fill(own, "spring_ai", LAYOUTS["spring-ai"], passages(), 64)
+    attached(own, "spring-ai", tmp_path / "kb")
+    file = tmp_path / "kb" / "attachment.toml"
+    file.write_text(file.read_text("utf-8").replace("own.db", "missing.db"), "utf-8")
+    with pytest.raises(StoreUnreachable, match=r"missing\.db"):
+        opened(tmp_path / "kb")
+    assert not missing.exists()
 
 
 @pytest.mark.requirement("INGEST-8")

@@ -69,6 +69,16 @@ def check_uri(uri: str) -> str:
     return uri
 
 
+def check_there(uri: str) -> None:
+    """A Lite store is there: opening one that isn't would make it, and attaching makes nothing.
+
+    Raises:
+        StoreUnreachable: it isn't.
+    """
+    if uri.startswith("milvus:") and not Path(uri.removeprefix("milvus:")).exists():
+        raise StoreUnreachable(f"there is no Milvus Lite store at {uri}", way_out="Check the path.")
+
+
 def check_free(directory: Path) -> None:
     """A directory for an attachment is new, empty, or one already.
 

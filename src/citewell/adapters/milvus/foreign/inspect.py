@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from citewell.adapters.milvus.client import Client
-from citewell.adapters.milvus.foreign.attachment import Attachment, check_uri
+from citewell.adapters.milvus.foreign.attachment import Attachment, check_there, check_uri
 from citewell.adapters.milvus.foreign.collection import Collection, vector_of
 from citewell.adapters.milvus.foreign.mapping import FieldMap, as_object, first_usable, follow, root
 from citewell.adapters.milvus.foreign.presets import Preset, detected, preset_named
@@ -62,6 +62,7 @@ def inspect(
         StoreError: the Milvus can't be used.
     """
     where = check_uri(uri)
+    check_there(where)
     client = Client(where, token=token)
     try:
         schema = read_schema(client, collection)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from citewell.adapters.milvus.client import Client
-from citewell.adapters.milvus.foreign.attachment import Attachment, read_attachment
+from citewell.adapters.milvus.foreign.attachment import Attachment, check_there, read_attachment
 from citewell.adapters.milvus.foreign.behind import WAITED_FOR, Behind
 from citewell.adapters.milvus.foreign.collection import Collection
 from citewell.adapters.milvus.foreign.conditions import Conditions
@@ -89,6 +89,7 @@ class AttachedStore:
             StoreUnreachable, StoreLocked: the Milvus can't be used.
         """
         attachment = read_attachment(directory)
+        check_there(attachment.uri)
         client = Client(attachment.uri, token=token, timeout_s=timeout_s)
         try:
             return cls(directory, attachment, client, sessions)
