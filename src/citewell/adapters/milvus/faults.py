@@ -14,7 +14,7 @@ _SIGNS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
         ("holds the lock", "datadirlocked"),
         StoreLocked,
         "another process has the store {where} open",
-        "End that process, or let both use one server: `milvus-lite server --data-dir`, or Milvus itself.",
+        "End that process, or let both use a server: Milvus, or `milvus-lite server --host 127.0.0.1 --data-dir PATH`.",
     ),
     (
         ("no space left", "enospc", "disk quota"),

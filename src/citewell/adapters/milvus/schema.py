@@ -84,7 +84,7 @@ def make_collections(client: Client, names: Names, dimensions: int, how: Index) 
             names.chunks,
             _chunks(client, dimensions),
             _chunk_indexes(client, how),
-            partitions=not client.is_lite,
+            partitions=not client.server.is_lite,
         )
     if not client.has(names.catalogue):
         _make(client, names.catalogue, _catalogue(dimensions), _only_vector("centre"), partitions=False)
@@ -128,7 +128,7 @@ def _chunks(client: Client, dimensions: int) -> object:
     schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=_KEY_BYTES)
     schema.add_field("evidence", DataType.VARCHAR, max_length=_TOKEN_BYTES)
     schema.add_field("document", DataType.VARCHAR, max_length=_TOKEN_BYTES)
-    schema.add_field("tenant", DataType.VARCHAR, max_length=_TOKEN_BYTES, is_partition_key=not client.is_lite)
+    schema.add_field("tenant", DataType.VARCHAR, max_length=_TOKEN_BYTES, is_partition_key=not client.server.is_lite)
     schema.add_field("category", DataType.VARCHAR, max_length=_TOKEN_BYTES)
     schema.add_field("labels", DataType.ARRAY, **texts)
     schema.add_field("marks", DataType.ARRAY, **texts)

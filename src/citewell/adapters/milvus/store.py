@@ -334,7 +334,7 @@ class MilvusStore:
 
     def _flush(self, bound: Bound, least: int) -> None:
         """Have Lite write what it has in memory, if that is `least` rows and more and nobody writes just now."""
-        if not self._client.is_lite or self._state.unflushed < max(least, 1):
+        if not self._client.server.is_lite or self._state.unflushed < max(least, 1):
             return
         if self._state.turn.acquire(blocking=False):
             try:
