@@ -269,6 +269,7 @@ KEYS: tuple[Key, ...] = (
     Key("server.rate", _whole(0, _MANY), 600, "The most requests of a caller within a minute; 0 = no limit."),
     Key("server.cors-origins", _words, (), "Web origins whose pages may call; none unless named."),
     Key("server.allowed-hosts", _words, (), "Host names that requests may name; unset = the address listened on."),
+    Key("server.evaluations", _optional(_text), None, "A folder of evaluation runs, as JSON, for the inspector."),
     Key("server.log-queries", _switch, False, "Write what was asked to the log, too."),
     Key("server.tracing", _switch, False, "Send spans to a collector of OpenTelemetry; needs the extra `otel`."),
     Key("server.public-url", _optional(_text), None, "The address that readers of evidence reach the server at."),

@@ -68,6 +68,7 @@ class ServerSettings:
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     public_url: str | None = None
+    evaluations: str | None = None
     log_queries: bool = False
     tracing: bool = False
 

@@ -134,6 +134,10 @@ class Jobs:
         job = self._jobs.get(name)
         return job if job is not None and job.caller == caller else None
 
+    def listed(self, caller: str) -> list[Job]:
+        """The caller's jobs that can still be asked for, in the order in which they were queued."""
+        return [job for job in self._jobs.values() if job.caller == caller]
+
     def stop(self) -> None:
         """Let the running job end as soon as what it writes is whole, and begin no other. Returns at once."""
         self._stopped = True

@@ -71,22 +71,30 @@ def serve(
 
 
 def _beside(house: House, *, version: str) -> Beside:
-    """MCP, at its path."""
+    """MCP at its path, and the inspector at its own, where links to evidence lead."""
     from citewell.server.mcp.over_http import over_http  # noqa: PLC0415 - the SDK takes more than a second
     from citewell.server.mcp.uris import EVIDENCE  # noqa: PLC0415 - as above
+    from citewell.server.web.gate import HOME  # noqa: PLC0415 - its room is loaded only to serve
+    from citewell.server.web.router import router  # noqa: PLC0415 - as above
 
     knowledge = house.service.knowledge
     settings = knowledge.settings.server
-    base = EVIDENCE if settings.public_url is None else f"{settings.public_url.rstrip('/')}/v1/evidence/"
+    callers = Callers(settings.tokens)
+    base = EVIDENCE if settings.public_url is None else f"{settings.public_url.rstrip('/')}{HOME}/evidence?key="
     mounted = over_http(
         knowledge,
-        callers=Callers(settings.tokens),
+        callers=callers,
         settings=settings,
         desk=house.lookups,
         version=version,
         base_url=base,
     )
-    return Beside(routes=[Route(MCP_PATH, mounted.endpoint)], running=[mounted.run])
+    return Beside(
+        routes=[Route(MCP_PATH, mounted.endpoint)],
+        routers=[router(knowledge, callers=callers, desk=house.lookups, jobs=house.jobs)],
+        guests=["/", HOME],
+        running=[mounted.run],
+    )
 
 
 def _config(app: Callable[..., object]) -> uvicorn.Config:

@@ -52,7 +52,7 @@ class Beside:
     Attributes:
         routes: further ones, such as MCP's.
         routers: further ones of FastAPI, such as the inspector's.
-        guests: beginnings of paths that the gate asks for no token: their pages decide who may see them.
+        guests: paths where the gate asks for no token, and all below each but `/`: their pages decide who may see them.
         running: entered while the server runs.
     """
 

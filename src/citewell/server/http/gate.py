@@ -51,7 +51,7 @@ class Rules:
     """What the gate goes by.
 
     Attributes:
-        guests: beginnings of paths whose own pages decide who may see them.
+        guests: paths whose own pages decide who may see them, and all below each but `/`.
         seconds: within which a body must have come.
     """
 
@@ -115,9 +115,12 @@ class Gate:
             return  # a probe names whatever address it has
         if not self._rules.hosts.takes(host):
             raise Refused(421, "unknown_host", "the server doesn't answer under this host name", "Use its own.")
-        if path in _FOR_ANYONE or any(path.startswith(guest) for guest in self._rules.guests):
+        if path in _FOR_ANYONE or self._is_guest(path):
             return
         scope[CALLER] = self._caller(scope, headers)
+
+    def _is_guest(self, path: str) -> bool:
+        return any(path == guest or (guest != "/" and path.startswith(f"{guest}/")) for guest in self._rules.guests)
 
     def _caller(self, scope: Scope, headers: Headers) -> Caller:
         rules, address = self._rules, (scope.get("client") or ("",))[0]
