@@ -38,8 +38,11 @@ _FALLBACK_PREFIX = re.compile(r"(?:vector|content):")
 _FALLBACK_KEY = re.compile(r"vector:.+|content:[0-9a-f]{16}", re.DOTALL)
 _CANONICAL_INDEX = re.compile(r"0|[1-9][0-9]{0,18}")
 _INDEX_TEXT = re.compile(r"[0-9]{1,19}(?:\.0+)?")
-# What a key has, and what people and models make of it: other case, full width, another dash or none, a sign.
-_WRITTEN_MARK = re.compile(r"[#＃﹟][cｃ][hｈ][uｕ][nｎ][kｋ](?:[-‐‑‒–—−－_ ]{0,2}[-+]?\d+)", re.IGNORECASE)
+# What a key has, and what people and models make of it: other case, full width, a plural, a space, another sign or
+# none, emphasis, the `%23` of an address.
+_WRITTEN_MARK = re.compile(
+    r"(?:[#＃﹟♯]|%23) ?[cｃ][hｈ][uｕ][nｎ][kｋ]s?(?:[-‐‑‒–—−－_ :=.~/*`]{0,4}[-+]?\d+)", re.IGNORECASE
+)
 _WRITTEN_FALLBACK = re.compile(r"(?<!doc:)(?:vector:(?=\S)|(?i:content:)(?=[0-9A-Fa-f]{16}(?![0-9A-Za-z])))")
 
 
@@ -140,7 +143,7 @@ def find_identity(key: str) -> Identity | None:
 def find_marks(text: str) -> Iterator[tuple[int, int]]:
     """Where a text may name chunks: where the mark between document and index begins, and where the index ends.
 
-    Also marks that no key has but that are easily taken for it: `#Chunk-1`, `＃chunk-１`, `#chunk_1`, `#chunk-01`.
+    Also marks that no key has but that are easily taken for it: `#Chunk-1`, `＃chunk-１`, `# chunk_1`, `%23chunk-01`.
     Whether one makes a key, `find_identity` says. In reading order, without overlap, in linear time.
     """
     return (match.span() for match in _WRITTEN_MARK.finditer(text))

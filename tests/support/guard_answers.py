@@ -43,6 +43,8 @@ SHOWN = {
 }
 NOT_SHOWN = (
     "docB#chunk-1",
+    "docC.md#chunk-0",
+    "77#chunk-0",
     "docA#chunk-3",
     "your notes.md#chunk-2",
     "old/docA#chunk-1",
@@ -189,6 +191,56 @@ ROWS: dict[str, Row] = {
         "[docA chunk 2] [docA:2]", (unknown("docA chunk 2"), unknown("docA:2"))
     ),
     "put together from document and heading": Row("[docA#diagnosis]", (unknown("docA#diagnosis"),)),
+    # Put together, marked up or addressed instead of copied
+    "a percent-encoded id that is no link": Row(
+        "see docA%23chunk-1 [docA%23chunk-9]", (unknown("docA%23chunk-1"), unknown("docA%23chunk-9"))
+    ),
+    "Citewell's own address": Row(
+        "[disk](citewell:///docA%23chunk-1) citewell:///docs/etcd.md%23chunk-0. <citewell:///docA%23chunk-9>",
+        (
+            shown("citewell:///docA%23chunk-1", "docA#chunk-1"),
+            shown("citewell:///docs/etcd.md%23chunk-0", "docs/etcd.md#chunk-0"),
+            unknown("citewell:///docA%23chunk-9"),
+        ),
+    ),
+    "Citewell's own address of a vector": Row(
+        "(citewell:///vector%3A7)", (shown("citewell:///vector%3A7", "vector:7"),)
+    ),
+    "a space within the mark": Row(
+        "[docB# chunk-1] docA# chunk-1", (unknown("docB# chunk-1"), unknown("docA# chunk-1"))
+    ),
+    "other signs within the mark": Row(
+        "docA#chunk:1 docA#chunk.1 [docA#chunk/1] docA#chunk=1",
+        (unknown("docA#chunk:1"), unknown("docA#chunk.1"), unknown("docA#chunk/1"), unknown("docA#chunk=1")),
+    ),
+    "the mark in the plural": Row("[docB#chunks-9]", (unknown("docB#chunks-9"),)),
+    "a number in bold within the mark": Row("docA#chunk-**9**", (unknown("docA#chunk-**9"),)),
+    "a number in bold after an id": Row("docA#chunk-1**2**", (unknown("docA#chunk-1**2"),)),
+    "an emphasis that ends after an id": Row("**see docA#chunk-1** and *docA#chunk-2*, then 2", (A1, A2)),
+    "numbers for further chunks": Row(
+        "[docA#chunk-1, 9] [docA#chunk-2; 7, 8]",
+        (A1, unknown("9"), A2, unknown("7"), unknown("8")),
+    ),
+    "numbers for further chunks, by words": Row(
+        "[docA#chunk-1 and 9] 【docA#chunk-2、9】（docA#chunk-1和9）",
+        (A1, unknown("9"), A2, unknown("9"), A1, unknown("9")),
+    ),
+    "a range of chunks": Row(
+        "[docA#chunk-1 - 9] [docA#chunk-1...9] [docA#chunk-1 to 9]",
+        (A1, unknown("- 9"), A1, unknown("...9"), A1, unknown("to 9")),
+    ),
+    "numbers that stand for no chunk": Row(
+        "[docA#chunk-1, 40 ms] [docA#chunk-1, p. 9] docA#chunk-2, 9 (docA#chunk-1: 9)", (A1, A1, A2, A1)
+    ),
+    "a chunk of an unknown document, put together": Row(
+        "[docZ chunk 2] [docZ-chunk-2] [docs/z.md: chunk 4]",
+        (unknown("docZ chunk 2"), unknown("docZ-chunk-2"), unknown("docs/z.md: chunk 4")),
+    ),
+    "a chunk of nothing": Row("[chunk 3] [see chunk 3] (docZ chunk 2)", ()),
+    "a document that exists, and of which nothing was shown": Row(
+        "[docC.md] [source: docC.md] (docC.md) [page](docC.md)[^1]\n\n[^1]: docC.md\n", (ambiguous("docC.md"),) * 5
+    ),
+    "a document that exists in running text": Row("docC.md says so (77) [77].", ()),
     # Odd ids
     "spaces in the id": Row("[my notes.md#chunk-2] and my notes.md#chunk-2 too", (shown("my notes.md#chunk-2"),) * 2),
     "brackets in the id": Row("[old[1].md#chunk-4]", (shown("old[1].md#chunk-4"),)),

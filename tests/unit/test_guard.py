@@ -43,6 +43,13 @@ def test_an_ambiguous_citation_lists_the_shown_chunks_of_the_document_in_the_ord
 
 
 @pytest.mark.requirement("GUARD-1")
+def test_a_document_of_which_nothing_was_shown_is_ambiguous_too_and_one_that_does_not_exist_no_citation() -> None:
+    assert detail("[docB]") == "it is a document, and nothing of it was shown here"
+    for answer in ("[docC]", "[sic]", "docB", "(docB)", "[docB](https://example.com)"):
+        assert check(answer, SHOWN, known=KNOWN).citations == ()
+
+
+@pytest.mark.requirement("GUARD-1")
 def test_a_document_shown_in_many_chunks_is_listed_in_ten_and_the_rest_counted() -> None:
     shown = [f"docA#chunk-{index}" for index in range(25)]
     assert detail("[docA]", shown, None).endswith("docA#chunk-9 and 15 more")
@@ -62,10 +69,20 @@ def test_a_document_shown_in_many_chunks_is_listed_in_ten_and_the_rest_counted()
         ("[docA chunk 2]", "docA#chunk-2"),
         ("[dcoA#chunk-2]", "docA#chunk-2"),
         ("[x](docA%23chunk-77)", "docA#chunk-10"),
+        ("docA%23chunk-2", "docA#chunk-2"),
+        ("[docA# chunk:2]", "docA#chunk-2"),
+        ("[docA#chunks-2]", "docA#chunk-2"),
     ],
 )
 def test_a_near_miss_is_unknown_and_the_shown_id_that_was_perhaps_meant_is_named(written: str, meant: str) -> None:
     assert detail(written) == f"there is no such evidence; did you mean {meant}?"
+
+
+@pytest.mark.requirement("GUARD-1")
+def test_a_number_beside_an_id_is_unknown_and_names_the_chunk_that_was_perhaps_meant() -> None:
+    first, second = check("[docA#chunk-1, 2]", SHOWN, known=KNOWN).citations
+    assert (first.verdict, second.verdict, second.raw) == ("shown", "unknown", "2")
+    assert second.detail == "there is no such evidence; did you mean docA#chunk-2?"
 
 
 @pytest.mark.requirement("GUARD-1")
@@ -210,6 +227,15 @@ def test_a_list_of_ids_is_checked_id_by_id_and_nothing_is_searched_within_one() 
     ]
     assert {(c.place, c.span) for c in report.citations} == {("list", None)}
     assert report.cleaned == "docA#chunk-1\ndocA#chunk-2\ndocA#chunk-10"
+
+
+@pytest.mark.requirement("GUARD-1")
+@pytest.mark.parametrize(
+    "item", ["- docA#chunk-1", "* docA#chunk-1", "• [docA#chunk-1]", "2. docA#chunk-1", "1) docA#chunk-1\n"]
+)
+def test_an_id_of_a_list_may_stand_behind_a_bullet_and_is_told_without_it(item: str) -> None:
+    citation = only(check([item], SHOWN, known=KNOWN))
+    assert (citation.raw, citation.verdict) == ("docA#chunk-1", "shown")
 
 
 # Quotes
@@ -412,6 +438,14 @@ def test_the_report_as_json_values_has_every_field() -> None:
         ("See [docA#chunk-9](https://example.com/page) now.", "See now."),
         ("See [docA#chunk-9](docA#chunk-1) now.", "See (docA#chunk-1) now."),
         ("See [docA#chunk-1](docA#chunk-9) now.", "See [docA#chunk-1] now."),
+        ("Slow [docA#chunk-1, 9].", "Slow [docA#chunk-1]."),
+        ("Slow [docA#chunk-1, 8 and 9].", "Slow [docA#chunk-1]."),
+        ("Slow [docA#chunk-9, 8].", "Slow."),
+        ("Slow [docA#chunk-1 - 9].", "Slow [docA#chunk-1]."),
+        ("磁盘【docA#chunk-1和9】很慢", "磁盘【docA#chunk-1】很慢"),
+        ("Slow [^docA#chunk-9].", "Slow."),
+        ("Slow <citewell:///docA%23chunk-9>.", "Slow."),
+        ("Slow [docB].", "Slow."),
     ],
 )
 def test_bad_citations_go_with_what_would_be_left_empty_and_nothing_else_changes(answer: str, cleaned: str) -> None:

@@ -152,3 +152,23 @@ def test_what_a_session_was_shown_is_still_known_when_the_store_is_opened_again(
                 knowledge.ingest_documents([Document("alpha", ALPHA)])
                 knowledge.lookup("signing key", session="s").to_agent()
             assert knowledge.check("[alpha#chunk-0]", session="s").ok
+
+
+@pytest.mark.requirement("GUARD-1", "L0-2")
+def test_a_document_that_was_only_hinted_at_cannot_be_cited_and_outside_the_scope_it_reads_as_a_word(
+    knowledge: Knowledge,
+) -> None:
+    found = knowledge.lookup("rotate the signing key", session="s", scope="t1", return_n=1)
+    found.to_agent()
+    assert {hint.value for hint in found.hints} >= {"beta"}
+    key = found.evidence[0].evidence_key
+    answer = f"Rotate it [{key}]. Pay it [beta], say it [secret], see it [nothing]."
+    report = knowledge.check(answer, session="s", scope="t1")
+    assert verdicts(report) == {key: "shown", "beta": "ambiguous"}
+    assert not report.ok
+    assert report.cleaned == f"Rotate it [{key}]. Pay it, say it [secret], see it [nothing]."
+    assert verdicts(knowledge.check(["secret", "nothing", "beta"], session="s", scope="t1")) == {
+        "secret": "unknown",
+        "nothing": "unknown",
+        "beta": "ambiguous",
+    }

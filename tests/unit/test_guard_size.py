@@ -26,6 +26,12 @@ UNITS = {
     "vector ids": "vector:7 ",
     "heads without ids": "vector:",
     "documents": "[docs/runbook 7.md] ",
+    "other documents": "[docs/runbook 99.md] ",
+    "numbers beside an id": f"[{KEY}, 1, 2, 3 and 4] ",
+    "numbers beside ids": ", 1 and 2",
+    "percent-encoded marks": "a%23chunk-1 ",
+    "addresses": "citewell:///",
+    "emphasis": "**",
     "nested documents": "[" * 200 + "docs/runbook 7.md" + "]" * 200,
     "opening brackets": "[",
     "pairs of brackets": "[](",
@@ -76,3 +82,10 @@ def test_twenty_kilobytes_of_anything_are_checked_at_once(name: str) -> None:
     answer = f"[{KEY}] {unit * (20_000 // len(unit))}#chunk-1"
     report = check(answer, SHOWN, known=KNOWN)
     assert report.citations[0].verdict == "shown"
+
+
+@pytest.mark.requirement("GUARD-1")
+def test_a_footnote_of_a_hundred_kilobytes_is_checked_at_once() -> None:
+    """With an id in every place tried against every document it took minutes."""
+    report = check(f"Slow [{KEY}].[^1]\n\n[^1]: {'a ' * 50_000}\n", SHOWN, known=KNOWN)
+    assert report.ok

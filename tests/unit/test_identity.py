@@ -313,12 +313,15 @@ def test_no_other_module_spells_out_how_a_key_looks() -> None:
 
 @pytest.mark.requirement("ID-9")
 def test_marks_are_found_as_keys_have_them_and_as_they_are_copied_badly() -> None:
-    text = "docA#chunk-2, docA#Chunk_02, docA＃ｃｈｕｎｋ－３, docA#chunk--1; no: #chunk- #chunks-1 # chunk-1 chunk-1"
+    text = "docA#chunk-2, docA#Chunk_02, docA＃ｃｈｕｎｋ－３, docA#chunk--1, docA# chunks:1, docA%23chunk-**9**; "
+    text += "no: #chunk- #chunk one chunk-1"
     assert [text[slice(*span)] for span in find_marks(text)] == [
         "#chunk-2",
         "#Chunk_02",
         "＃ｃｈｕｎｋ－３",
         "#chunk--1",
+        "# chunks:1",
+        "%23chunk-**9",
     ]
 
 

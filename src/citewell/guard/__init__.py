@@ -4,7 +4,7 @@
     view          a text as it is read: without escapes, references and what can't be seen
     occurrences   where shown keys stand in it, and other things in the form of keys      (tries, borders)
     page          the answer laid out: its brackets and its Markdown                      (brackets, structure)
-    extract       page -> citations as they are written                                   (readings, documents, written)
+    extract       page -> citations as they are written                    (readings, further, documents, written)
     listed        an id from a list -> the same
     ledger        what was shown and what exists
     verdict       citation -> verdict                                                     (suggest)

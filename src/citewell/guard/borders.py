@@ -17,8 +17,8 @@ import regex
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _SPACED_WORD = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]"
 _TOUCH = (
-    rf"(?:{_SPACED_WORD}|_+(?={_SPACED_WORD})|[-‐‑](?={_SPACED_WORD})|\.(?=[\p{{Ll}}\p{{N}}])|[–−~～/](?=\p{{N}})"
-    rf"|[@\#＃](?={_SPACED_WORD})|%(?=[0-9A-Fa-f]{{2}}))"
+    rf"(?:{_SPACED_WORD}|_+(?={_SPACED_WORD})|[*_~`^]++(?=\p{{N}})|[-‐‑](?={_SPACED_WORD})|\.(?=[\p{{Ll}}\p{{N}}])"
+    rf"|[–−~～/](?=\p{{N}})|[@\#＃](?={_SPACED_WORD})|%(?=[0-9A-Fa-f]{{2}}))"
 )
 _TOUCHED = regex.compile(_TOUCH, regex.V1)
 _TAIL = regex.compile(f"{_TOUCH}+", regex.V1)

@@ -6,7 +6,8 @@ What is a citation:
     every shown key, letter by letter       my notes [old].md#chunk-2, vector:7, content:0123456789abcdef
     other `vector:` and `content:` keys     but in running text no `vector:word` without a digit
     the target of a link                    [text](docA#chunk-2), [text](docA%23chunk-2), [text](docA.md)
-    a shown document's id                   in brackets and footnotes; see `documents`
+    a document's id                         in brackets and footnotes; see `documents`
+    a number beside an id in brackets       [docA#chunk-2, 9]; see `further`
 
 It decides no verdict, and asks nobody what exists.
 """
@@ -19,7 +20,8 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from citewell.guard.brackets import Pair, enclosing
-from citewell.guard.documents import documents
+from citewell.guard.documents import documents, first_chunks
+from citewell.guard.further import further
 from citewell.guard.occurrences import Other, Span, other_heads
 from citewell.guard.page import Page, Places
 from citewell.guard.readings import as_written, other_beginnings
@@ -39,6 +41,7 @@ def extract(page: Page) -> list[Written]:
     found = _keys(page)
     found += _heads(page, sorted(_span(written) for written in found))
     found = _with_targets(page, places, found)
+    found += further(page, [written for written in found if places.target(*_span(written)) is None])
     found += documents(page, sorted(_span(written) for written in found))
     placed = [replace(written, place=places.of(written.start, written.end)) for written in found]
     return sorted(placed, key=_span)
@@ -141,7 +144,8 @@ def _target(page: Page, link: Link) -> Written | None:
         if form in page.ledger.documents:
             return replace(written, document=page.ledger.documents[form])
     if not any(True for form in texts for _ in find_marks(form)):
-        return None
+        first = first_chunks(*texts)
+        return replace(written, first=first) if first else None
     read = tuple(dict.fromkeys(item for form in texts for item in readings(start, written.raw, written.raw, form)))
     return replace(written, readings=read, guess=read[-1].key if read else "")
 

@@ -137,11 +137,6 @@ class Existing:
         self._known, self._ledger = _known(known), ledger
         self._found: dict[str, KnownChunk | None] = {}
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether anything but what was shown can exist."""
-        return self._known is not None
-
     def ask(self, keys: Iterable[str]) -> None:
         """Find out about all of these at once."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._found]

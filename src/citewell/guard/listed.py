@@ -5,12 +5,16 @@ It finds nothing within an id and decides no verdict.
 
 from __future__ import annotations
 
+import re
+
 from citewell.guard.borders import after_labels
+from citewell.guard.documents import first_chunks
 from citewell.guard.ledger import Ledger
 from citewell.guard.view import view_of
 from citewell.guard.written import Reading, Written, readings
 
 _WRAPS = dict(zip("\"'“‘«「『<[({【［〔〖（*_`~", "\"'”’»」』>])}】］〕〗）*_`~", strict=True))
+_BULLET = re.compile(r"(?:[-+•]|\d{1,3}[.)])[ \t]+")
 _AFTER = frozenset(".,;:。，；：、") | frozenset(_WRAPS.values())
 
 
@@ -20,13 +24,15 @@ def listed(item: str, ledger: Ledger) -> Written:
     found: list[Reading] = []
     for start, end in _spans(view.text):
         text = view.text[start:end]
+        if text != text.strip():
+            continue
         raw = view.written(start, end) if end > start else ""
         shown, document = ledger.forms.get(text, ()), ledger.documents.get(text, ())
         same = tuple(key for key in shown if key == raw)
         found += () if same or not text else readings(start, raw, view.around(start, end), raw, text)
         if shown or document:
             return Written(start, end, raw, "list", same or shown, tuple(found), document)
-    return Written(start, end, raw, "list", readings=tuple(found))
+    return Written(start, end, raw, "list", readings=tuple(found), first=first_chunks(raw, text))
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
@@ -41,12 +47,15 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _peeled(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without white space, else without a pair of brackets, quotes or emphasis, else without a sign at one end."""
+    """Without white space, else without a bullet, a pair of brackets, quotes or emphasis, or a sign at one end."""
     inner = text[start:end]
     bare = inner.strip()
     if bare != inner:
         start += len(inner) - len(inner.lstrip())
         return start, start + len(bare)
+    bullet = _BULLET.match(text, start, end)
+    if bullet is not None:
+        return bullet.end(), end
     if len(bare) > 1 and _WRAPS.get(bare[0]) == bare[-1]:
         return start + 1, end - 1
     if bare and bare[-1] in _AFTER:

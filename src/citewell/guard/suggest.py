@@ -93,6 +93,6 @@ def _fold(key: str) -> str:
     if not marks:
         return text
     start, end = marks[-1]
-    digits = "".join(char for char in text[start:end] if char.isdigit())
+    digits = text[len(text[:end].rstrip("0123456789")) : end]
     name = text[:start].strip()
     return format_key(name, int(digits)) if name and digits.isdecimal() and len(digits) < 19 else text

@@ -16,6 +16,7 @@ from citewell.identity import find_identity
 from citewell.model import Citation
 
 _NAMED = 10
+_NOT_SHOWN_DOCUMENT = "it is a document, and nothing of it was shown here"
 
 
 class Judge:
@@ -31,16 +32,27 @@ class Judge:
         self._suggestions = Suggestions(ledger, existing)
 
     def judge(self, citations: Sequence[Written]) -> list[tuple[Written, Citation]]:
-        """The verdicts, in the same order; beside each the citation as it was read at last."""
-        self._existing.ask(key for written in citations for key in (*written.shown, *_keys(written), *written.document))
-        return [self._verdict(written) for written in citations]
+        """The verdicts, in the same order; beside each the citation as it was read at last.
+
+        What is a citation only if a document exists is left out where none does.
+        """
+        self._existing.ask(key for written in citations for key in _keys(written))
+        return [self._verdict(written) for written in citations if self._is_one(written)]
 
     def _verdict(self, written: Written) -> tuple[Written, Citation]:
         longest = next((read for read in written.readings if self._existing.get(read.key) is not None), None)
         if longest is None:
-            return written, self._document(written) if written.document else self._named(written)
+            is_document = written.document or self._exists(written.first)
+            return written, self._document(written) if is_document else self._named(written)
         read = replace(written, start=longest.start, raw=longest.raw)
         return read, self._chunk(read, longest.key)
+
+    def _is_one(self, written: Written) -> bool:
+        """Whether it is a citation: in a text, a word that no document is called by is none."""
+        return written.place == "list" or not written.first or self._exists(written.first)
+
+    def _exists(self, keys: Sequence[str]) -> bool:
+        return any(self._existing.get(key) is not None for key in keys)
 
     def _named(self, written: Written) -> Citation:
         """What is no other key than, perhaps, shown ones."""
@@ -60,6 +72,8 @@ class Judge:
         return Citation(written.raw, key, "shown")
 
     def _document(self, written: Written) -> Citation:
+        if not written.document:
+            return Citation(written.raw, None, "ambiguous", _NOT_SHOWN_DOCUMENT)
         keys = [key for key in written.document if self._existing.get(key) is not None]
         if not keys:
             return self._unknown(written)
@@ -72,7 +86,8 @@ class Judge:
 
 
 def _keys(written: Written) -> list[str]:
-    return [read.key for read in written.readings]
+    """All keys that its verdict depends on."""
+    return [*written.shown, *(read.key for read in written.readings), *written.document, *written.first]
 
 
 def _in_order(keys: Sequence[str]) -> list[str]:

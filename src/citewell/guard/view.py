@@ -1,4 +1,6 @@
-"""A text as it is read: escapes, references and what can't be seen resolved, each character knowing where it stood.
+"""A text as it is read: what is escaped, addressed or unseen is resolved, each character knowing where it stood.
+
+Escapes are those of Markdown, HTML and JSON; addresses are Citewell's own, such as `citewell:///docA%23chunk-2`.
 
 It knows characters alone, nothing of ids or Markdown. A key goes through the same treatment before it is looked for,
 so that a key that itself holds an escape is found where it is written out.
@@ -10,6 +12,7 @@ import html
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import regex
 
@@ -17,6 +20,7 @@ _PASSES = 2  # a reference may stand behind an escape, or the other way round; d
 _SPECIAL = regex.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<units>(?:\\u[0-9a-fA-F]{4})+)"
+    r"|citewell:///(?P<address>[A-Za-z0-9_.~/%-]*[A-Za-z0-9_~/])"
     r"|&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
     r"|\p{Default_Ignorable_Code_Point}+",
 )
@@ -30,7 +34,7 @@ class View:
     """A text as it is read.
 
     Attributes:
-        text: NFC, without escapes, references and invisible characters.
+        text: NFC, without escapes, references, addresses and invisible characters.
         structure: as long as `text`; what was escaped there is neutral, so that it makes no Markdown.
         raw: the text as written.
         starts, ends: for each character of `text`, where what it stands for begins and ends in `raw`.
@@ -79,9 +83,14 @@ def squash(key: str) -> str:
 
 
 def _seen(special: regex.Match[str]) -> str:
-    """What an escape, a reference or invisible characters stand for; JSON escapes come in pairs beyond U+FFFF."""
+    """What an escape, a reference, an address of Citewell's own or invisible characters stand for.
+
+    JSON escapes come in pairs beyond U+FFFF.
+    """
     if special["escaped"] is not None:
         return special["escaped"]
+    if special["address"] is not None:
+        return unquote(special["address"])
     if special["units"] is not None:
         units = bytes.fromhex(special["units"].replace("\\u", ""))
         return _UNSEEN.sub("", units.decode("utf-16-be", "surrogatepass"))

@@ -32,6 +32,7 @@ class Written:
         readings: keys that it may be beside these, the longest first.
         document: the shown chunks of the document that it names, if it names a document and no chunk.
         guess: the key that a document id and a number, put together, would make.
+        first: the first chunks of documents that it names if they exist; if none does, it is no citation.
     """
 
     start: int
@@ -42,6 +43,7 @@ class Written:
     readings: tuple[Reading, ...] = ()
     document: tuple[str, ...] = ()
     guess: str = ""
+    first: tuple[str, ...] = ()
 
 
 def readings(start: int, raw: str, *forms: str) -> tuple[Reading, ...]:
