@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,11 @@ class Process:
         out, err = self._process.communicate(timeout=60)
         return out, err, self._process.returncode
 
+    def signalled(self, number: signal.Signals) -> int:
+        """The exit code after a signal, while standard input stays open."""
+        self._process.send_signal(number)
+        return self._process.wait(timeout=60)
+
     def kill(self) -> None:
         self._process.kill()
         self._process.communicate()
@@ -92,6 +98,18 @@ def test_standard_output_carries_the_protocol_alone_and_the_handshake_waits_for_
     for what in ("opening", "passages", "a query", "closing"):
         for way in ("printed", "written", "a child on", "logged", "warned of"):
             assert f"{way} {what}" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_at_once_though_the_client_is_still_there(number: signal.Signals) -> None:
+    process = Process(sys.executable, str(LOUD))
+    try:
+        process.send(INITIALIZE)
+        process.answer()
+        assert process.signalled(number) == -number
+    finally:
+        process.kill()
 
 
 @pytest.mark.requirement("API-3")

@@ -7,6 +7,7 @@ error, as logs do. It knows no option of the command line.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,9 @@ _WAITING = 64
 def serve(
     opened: Callable[[], Knowledge], *, caller: Caller, version: str, workers: int = 8, timeout_s: float | None = 30.0
 ) -> None:
-    """Serve one client until it closes standard input.
+    """Serve one client until it closes standard input; an interrupt ends the process at once, as SIGTERM does.
+
+    To be called in the main thread.
 
     Args:
         opened: opens the Knowledge; called in a thread, again if it failed, and closed here.
@@ -35,6 +38,8 @@ def serve(
         workers: calls at once.
         timeout_s: how long a call may take.
     """
+    # Python's own way would wait for the thread that reads standard input. A store bears to be left at any moment.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(_serve(opened, caller, version, Desk("mcp", workers=workers, waiting=_WAITING, timeout_s=timeout_s)))
 
 
