@@ -15,8 +15,9 @@ from citewell.server.web.views.values import scored
 DEPTH = 12
 """Ranks that are drawn unless more are asked for."""
 
-NODE_WIDTH, NODE_HEIGHT, ROW_HEIGHT, GAP, HEAD = 188, 24, 30, 86, 30
-_LABEL_COLUMNS = 21
+NODE_WIDTH, NODE_HEIGHT, ROW_HEIGHT, HEAD = 236, 24, 30, 30
+_GAP, _WIDEST_GAP, _FULL_WIDTH = 80, 200, 1184
+_LABEL_COLUMNS = 22
 
 FUSED = "fused"
 NAMES = {
@@ -97,7 +98,7 @@ def paths_figure(view: LookupView, depth: int = DEPTH) -> Figure:
         rankings[FUSED] = _fused(view.rows)
     ordered = {name: rankings[name] for name in (*_ORDER, *rankings) if rankings.get(name)}
     joins = [(name, FUSED) for name in ordered if name != FUSED and FUSED in ordered]
-    return figure(ordered, joins, depth)
+    return figure(ordered, joins, depth, gap=_spread(len(ordered)))
 
 
 def rerank_figure(view: LookupView, depth: int = DEPTH) -> Figure:
@@ -116,10 +117,12 @@ def compare_figure(dense: Sequence[str], hybrid: Sequence[str]) -> Figure:
     return figure(rankings, [("dense_order", "hybrid_order")], max(len(dense), len(hybrid)))
 
 
-def figure(rankings: Mapping[str, Sequence[Entry]], joins: Iterable[tuple[str, str]], depth: int) -> Figure:
+def figure(
+    rankings: Mapping[str, Sequence[Entry]], joins: Iterable[tuple[str, str]], depth: int, *, gap: int = _GAP
+) -> Figure:
     """Columns in the order of the rankings, and the lines between each two that are joined."""
     columns = tuple(
-        _column(name, place * (NODE_WIDTH + GAP), entries, depth)
+        _column(name, place * (NODE_WIDTH + gap), entries, depth)
         for place, (name, entries) in enumerate(rankings.items())
     )
     by_name = {column.name: column for column in columns}
@@ -129,10 +132,15 @@ def figure(rankings: Mapping[str, Sequence[Entry]], joins: Iterable[tuple[str, s
     return Figure(
         columns=columns,
         lines=tuple(sorted(lines, key=lambda line: line.kept)),  # those that were kept lie on top
-        width=max(0, len(columns) * (NODE_WIDTH + GAP) - GAP),
+        width=max(0, len(columns) * (NODE_WIDTH + gap) - gap),
         height=HEAD + rows * ROW_HEIGHT,
         numbers={key: number for number, key in enumerate(keys)},
     )
+
+
+def _spread(columns: int) -> int:
+    """The space between so many columns on a page of full width."""
+    return min(_WIDEST_GAP, (_FULL_WIDTH - columns * NODE_WIDTH) // max(1, columns - 1))
 
 
 def _ranking(rows: Iterable[Row], path: str) -> list[Entry]:
@@ -188,5 +196,5 @@ def _curve(a: Node, b: Node) -> str:
     left, right = (a, b) if a.x < b.x else (b, a)
     x1, x2 = left.x + NODE_WIDTH, right.x
     y1, y2 = left.y + NODE_HEIGHT // 2, right.y + NODE_HEIGHT // 2
-    bend = min(GAP, x2 - x1) // 2
+    bend = min(_WIDEST_GAP, x2 - x1) // 2
     return f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
