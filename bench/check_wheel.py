@@ -4,7 +4,7 @@
 
 The pinned versions of requirements.txt constrain that environment. It proves that the package starts without the
 tools of its tests: the import is cheap, the command line answers, and a lookup on a small store works when the
-default model is in the user's cache.
+default model is in the user's cache. Of the extras nothing is there, and what needs one says which.
 """
 
 from __future__ import annotations
@@ -30,6 +30,26 @@ with Knowledge.open(sys.argv[1], settings=Settings(), embedder=HashEmbedder()) a
     result = knowledge.lookup("signing key", mode="hybrid")
     assert [block.evidence_key for block in result.evidence] == ["a.md#chunk-0"], result
     print(result.to_agent()["evidence"][0]["document_id"])
+"""
+
+WITHOUT_EXTRAS = """
+import importlib, importlib.metadata, sys
+from citewell.errors import ConfigError
+from citewell.tool import tool_schema
+assert tool_schema("anthropic")["name"] == "lookup_knowledge"
+extras = importlib.metadata.metadata("citewell").get_all("Provides-Extra")
+for package, extra in (("langchain", "langchain"), ("llamaindex", "llama-index"), ("haystack", "haystack")):
+    adapter = importlib.import_module(f"citewell.integrations.{package}")
+    assert extra in extras, f"{extra} is no extra; there are {extras}"
+    try:
+        adapter.CitewellRetriever
+    except ConfigError as error:
+        assert f"citewell[{extra}]" in str(error), error
+    else:
+        raise AssertionError(f"the base install holds what {package} needs")
+names = ("langchain_core", "llama_index", "haystack", "mcp", "fastapi", "pymilvus")
+heavy = [name for name in names if name in sys.modules]
+assert not heavy, heavy
 """
 
 
@@ -58,6 +78,7 @@ def main() -> int:
             wheel,
         )
         run(python, "-I", "-c", SMOKE, work / "kb")
+        run(python, "-I", "-c", WITHOUT_EXTRAS)
         run(work / "env" / "bin" / "citewell", "--help")
         run(work / "env" / "bin" / "citewell", "demo", "--keep", work / "demo")
     print("the wheel starts and answers")
