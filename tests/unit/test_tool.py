@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
@@ -66,9 +66,14 @@ def test_arguments_that_the_program_decides_are_not_in_the_schema() -> None:
     assert names == set(LOOKUP_ARGUMENTS["properties"]) - {"scope", "session"}
 
 
-@pytest.mark.parametrize("without", [("scop",), ("query",)])
-def test_leaving_out_what_is_no_argument_or_the_query_is_refused(without: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidRequest, match=without[0]):
+@pytest.mark.parametrize("without", [("scope", "session"), ["scope", "session"], {"scope", "session"}])
+def test_they_may_be_named_in_any_collection(without: Collection[str]) -> None:
+    assert arguments(without=without) == arguments(without=("session", "scope"))
+
+
+@pytest.mark.parametrize("without", [("scop",), ("query",), {"scop"}, "scope"])
+def test_leaving_out_what_is_no_argument_or_the_query_is_refused(without: Collection[str]) -> None:
+    with pytest.raises(InvalidRequest, match="scop|query"):
         tool_schema("openai", without=without)
 
 

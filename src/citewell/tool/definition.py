@@ -5,7 +5,7 @@ What an argument may hold is checked where it is used (`citewell.admission`); he
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from copy import deepcopy
 from typing import Final
 
@@ -79,8 +79,9 @@ def arguments(*, without: Collection[str] = ()) -> Schema:
         InvalidRequest: one of them is no argument, or is the query.
     """
     known = LOOKUP_ARGUMENTS["properties"]
-    check_names(without, known)
-    if "query" in without:
+    left_out = list(without) if isinstance(without, Set) else without
+    check_names(left_out, known)
+    if "query" in left_out:
         raise InvalidRequest("the argument 'query' can't be left out", way_out="Leave out others.")
-    chosen = {name: schema for name, schema in known.items() if name not in without}
+    chosen = {name: schema for name, schema in known.items() if name not in left_out}
     return closed(deepcopy(chosen), ["query"])
