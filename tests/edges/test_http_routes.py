@@ -15,6 +15,7 @@ from citewell import Knowledge
 
 KEY = "/v1/evidence/a.md%23chunk-0"
 BAD = "invalid_request"
+FOX = {"doc_id": "fox", "text": "The fox sleeps."}
 AS_JSON = {"content-type": "application/json"}
 AS_TEXT = {"content-type": "text/plain"}
 AS_FORM = {"content-type": "multipart/form-data"}
@@ -124,9 +125,10 @@ def test_uploaded_files_become_documents_whose_job_can_be_followed(http: TestCli
 def test_documents_come_as_json_too_and_faults_are_in_the_report(http: TestClient) -> None:
     documents = [
         {"doc_id": "fox", "text": "The fox sleeps.", "format": "text", "title": "Fox", "metadata": {"legs": 4}},
-        {"doc_id": "bad", "text": "x", "format": "docx"},
+        {"doc_id": "bad", "text": "x", "source": "half \ud800"},
     ]
-    job = finished(http, http.post("/v1/ingest", json={"documents": documents}))
+    body = json.dumps({"documents": documents})
+    job = finished(http, http.post("/v1/ingest", content=body, headers=AS_JSON))
     assert [(file["doc_id"], file["status"]) for file in job["report"]["files"]] == [
         ("bad", "failed"),
         ("fox", "added"),
@@ -179,6 +181,10 @@ def test_the_last_event_of_a_job_holds_its_report(http: TestClient) -> None:
         ("POST", "/v1/ingest", {"json": {"documents": [{"doc_id": "a"}]}}, 422, BAD, "documents[0]: text is"),
         ("POST", "/v1/ingest", {"json": {"documents": [{"doc_id": "a", "text": "", "id": 1}]}}, 422, BAD, "'id'"),
         ("POST", "/v1/ingest", {"json": {"documents": [{"doc_id": "vector:1", "text": "x"}]}}, 422, BAD, "'vector:1'"),
+        ("POST", "/v1/ingest", {"json": {"documents": [{**FOX, "format": {}}]}}, 422, BAD, "documents[0]: format"),
+        ("POST", "/v1/ingest", {"json": {"documents": [{**FOX, "title": 3}]}}, 422, BAD, "title can't be 3"),
+        ("POST", "/v1/ingest", {"json": {"documents": [{**FOX, "metadata": []}]}}, 422, BAD, "metadata can't be []"),
+        ("POST", "/v1/ingest", {"json": {"documents": [FOX, 3]}}, 422, BAD, "documents[1] can't be 3"),
         ("POST", "/v1/ingest", {"files": [("files", ("../a.md", b"x"))]}, 422, BAD, "can't be named '../a.md'"),
         ("POST", "/v1/ingest", {"files": [("files", ("/etc/a.md", b"x"))]}, 422, BAD, "can't be named"),
         ("POST", "/v1/ingest", {"files": [("files", ("C:/a.md", b"x"))]}, 422, BAD, "can't be named"),

@@ -80,3 +80,12 @@ def test_who_listens_is_told_each_lookup(knowledge: Knowledge) -> None:
     knowledge.listen(heard.append)
     found = knowledge.lookup("after")
     assert heard == [found]
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.parametrize("odd", ["docx", {}, ["text"], None])
+def test_a_format_that_there_is_not_is_the_documents_own_fault(knowledge: Knowledge, odd: object) -> None:
+    documents = [Document("a", "x", format=odd), Document("b", "x")]  # type: ignore[arg-type]
+    report = knowledge.ingest_documents(documents)
+    assert [(file.doc_id, file.status) for file in report.files] == [("a", "failed"), ("b", "added")]
+    assert report.files[0].detail.startswith(f"the format of 'a' can't be {odd!r}. Choose one of ")

@@ -78,7 +78,7 @@ def _job(router: APIRouter, house: House) -> None:
 
 
 def _events(router: APIRouter, house: House) -> None:
-    content = {_EVENTS: {"schema": {"type": "string"}, "example": 'event: done\ndata: {"job":"…","state":"done"}\n\n'}}
+    content = {_EVENTS: {"schema": shapes.EVENT, "example": 'event: done\ndata: {"job":"…","state":"done"}\n\n'}}
 
     @router.get(
         "/ingest/{job}/events",

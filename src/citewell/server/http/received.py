@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from citewell.admission import check_names
-from citewell.checks import shown
+from citewell.admission import check_category, check_names
+from citewell.checks import check_mapping, check_text, refusal, shown
 from citewell.errors import InvalidRequest
 from citewell.model import Document, RawDocument
 from citewell.server.http.answered import JSON, Refused
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 FORM: Final = "multipart/form-data"
 MAX_FILES: Final = 1_000
 """The most files of one upload."""
+
+FORMATS: Final = get_args(get_type_hints(Document)["format"])
+"""Of a document as text."""
 
 _DOCUMENT: Final = ("doc_id", "text", "title", "source", "category", "scope", "metadata", "format")
 _FORM: Final = ("files", "category", "scope", "prefix")
@@ -118,7 +121,14 @@ def _document(number: int, given: object) -> Document:
     if not isinstance(given, Mapping):
         raise InvalidRequest(f"documents[{number}] can't be {shown(given)}", way_out="Give an object.")
     try:
-        return Document(**_known(given, _DOCUMENT, ["doc_id", "text"]))
+        parts = _known(given, _DOCUMENT, ["doc_id", "text"])
+        for name in ("doc_id", "text", "title", "source"):
+            check_text(name, parts.get(name, ""))
+        check_category(parts.get("category"))
+        check_mapping("metadata", parts.get("metadata", {}))
+        if parts.get("format", FORMATS[0]) not in FORMATS:
+            raise refusal("format", parts["format"], f"one of {', '.join(FORMATS)}")
+        return Document(**parts)
     except InvalidRequest as error:
         raise InvalidRequest(f"documents[{number}]: {error.message}", way_out=error.way_out) from error
 

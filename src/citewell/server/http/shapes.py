@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from citewell.server.http.received import FORMATS
 from citewell.server.mcp import schemas
 from citewell.server.service import MAX_LISTED
 from citewell.tool import LOOKUP_ARGUMENTS
@@ -115,12 +116,16 @@ DOCUMENTS_BODY: Final[Schema] = {
                 "properties": {
                     "doc_id": _text("Stable; a token with a scope writes under its own name.", minLength=1),
                     "text": _text("The whole text; an empty one deletes the document."),
-                    "title": _text("Its title; taken from the text if empty."),
-                    "source": _text("Where it comes from; the doc_id if empty."),
+                    "title": _maybe("string", "Its title; taken from the text if empty."),
+                    "source": _maybe("string", "Where it comes from; the doc_id if empty."),
                     "category": _maybe("string", "What a soft filter compares with."),
                     "scope": _LABELS,
-                    "metadata": {"type": "object", "additionalProperties": True, "description": "JSON values."},
-                    "format": _text("How to read the text.", enum=["markdown", "text"]),
+                    "metadata": {
+                        "type": ["object", "null"],
+                        "additionalProperties": True,
+                        "description": "JSON values.",
+                    },
+                    "format": _nullable(_text("How to read the text.", enum=list(FORMATS))),
                 },
                 "required": ["doc_id", "text"],
                 "additionalProperties": False,
@@ -253,6 +258,7 @@ JOB: Final = _object(
         "error": {"anyOf": [ERROR["properties"]["error"], {"type": "null"}], "description": "Of one that failed."},
     }
 )
+EVENT: Final = _object({"event": _text("The job's state."), "data": _text("The job, as JSON.")}, "One event.")
 STATE: Final = _object({"status": _text("ok, or ready.", enum=["ok", "ready"])})
 
 LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MAX_LISTED, "default": 100}
