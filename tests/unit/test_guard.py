@@ -269,6 +269,15 @@ def quoted(answer: str) -> tuple[str, str, float | None] | None:
         ("“The disk is slow … within 5 minutes” [docA#chunk-1]", "The disk is slow … within 5 minutes"),
         ("“The disk is slow”[^1]\n\n[^1]: docA#chunk-1", "The disk is slow"),
         ("“The disk is slow” ([runbook](docA#chunk-1))", "The disk is slow"),
+        ("[“The disk is slow”](docA#chunk-1)", "The disk is slow"),
+        ('[**"The disk is slow"**](docA#chunk-1)', "The disk is slow"),
+        ('| "The disk is slow" | docA#chunk-1 |', "The disk is slow"),
+        ('| docA#chunk-1 | "The disk is slow" | yes |', "The disk is slow"),
+        ("“The disk is slow” (see [docA#chunk-1])", "The disk is slow"),
+        ("“The disk is slow”, according to docA#chunk-1.", "The disk is slow"),
+        ("“先扩容再重启网关”，详见docA#chunk-1", "先扩容再重启网关"),
+        ("docA#chunk-1 says: “The disk is slow”", "The disk is slow"),
+        ("[docA#chunk-1]指出，“先扩容再重启网关”", "先扩容再重启网关"),
     ],
 )
 def test_words_quoted_beside_a_citation_that_its_chunk_says_are_exact(answer: str, words: str | None) -> None:
@@ -304,6 +313,11 @@ def test_a_quote_that_changes_a_word_is_near_and_the_ratio_is_said() -> None:
         "0 ms",
         "5 minutes … The disk is slow",
         "sk",
+        "Do not restart the gateway within 5 minutes",
+        "Restart the gateway never within 5 minutes",
+        "数据库连接池耗尽时先扩容不再重启网关",
+        "fsync takes -40 ms. Restart the gateway",
+        "The disk is slow, because " * 200,
     ],
 )
 def test_a_quote_that_says_something_else_or_another_number_is_not_found(words: str) -> None:
@@ -322,6 +336,48 @@ def test_a_quote_belongs_to_the_citation_that_it_stands_beside_and_to_no_other()
     report = check(answer, SHOWN, known=KNOWN)
     quotes = [citation.quote.text if citation.quote else None for citation in report.citations]
     assert quotes == ["The disk is slow", "Something else", None]
+
+
+@pytest.mark.requirement("GUARD-3")
+def test_a_quote_before_a_citation_is_not_that_of_the_one_before_it() -> None:
+    for between in (" “Something else” ", "\n| “Something else” | ", ", “Something else”, see "):
+        first, second = check(f"[docA#chunk-1]{between}[docA#chunk-2]", SHOWN, known=KNOWN).citations
+        assert first.quote is None
+        assert second.quote is not None
+        assert second.quote.verdict == "exact"
+
+
+@pytest.mark.requirement("GUARD-3")
+def test_an_id_in_quotation_marks_is_no_quote_in_a_link_either() -> None:
+    report = check("[“docA#chunk-1”](docA#chunk-1) and [the “leader”](docA#chunk-2)", SHOWN, known=KNOWN)
+    assert [citation.quote for citation in report.citations] == [None, None, None]
+
+
+@pytest.mark.requirement("GUARD-3")
+def test_links_side_by_side_have_their_own_words() -> None:
+    report = check("[“The disk is slow”](docA#chunk-1) [“Something else”](docA#chunk-2)", SHOWN, known=KNOWN)
+    assert [citation.quote.verdict for citation in report.citations if citation.quote] == ["exact", "exact"]
+
+
+@pytest.mark.requirement("GUARD-3", "GUARD-5")
+def test_a_quote_is_checked_however_long_it_is() -> None:
+    said = "The disk is slow because of fsync. " * 300
+    known = {"docA#chunk-1": KnownChunk("d", said)}
+    for words, verdict in ((said, "exact"), (said.replace("slow because of fsync", "fast for no reason"), "not_found")):
+        for answer in (f"“{words}” [docA#chunk-1]", f"[docA#chunk-1]: “{words}”", f"> {words}\n\n[docA#chunk-1]"):
+            report = check(answer, ["docA#chunk-1"], known=known, strict=True)
+            assert [each.quote.verdict for each in report.citations if each.quote] == [verdict]
+            assert report.ok == (verdict == "exact")
+
+
+@pytest.mark.requirement("GUARD-3")
+def test_a_near_quote_keeps_the_sign_of_a_number_however_it_is_written() -> None:
+    known = {"docA#chunk-1": KnownChunk("d", "At \u22125 degrees the sensor stops, and at 12-14 it starts.")}
+    found = [
+        only(check(f"“at {sign}5 degrees the sensor stops” [docA#chunk-1]", ["docA#chunk-1"], known=known)).quote
+        for sign in ("-", "\u2212", "")
+    ]
+    assert [quote.verdict for quote in found if quote] == ["near", "near", "not_found"]
 
 
 @pytest.mark.requirement("GUARD-3")

@@ -12,7 +12,7 @@ from citewell.guard.extract import extract
 from citewell.guard.ledger import Existing, KnownArgument, Ledger, ShownArgument, ledger_of
 from citewell.guard.listed import listed
 from citewell.guard.page import Page, Places, page_of
-from citewell.guard.quotes import Group, anchor, checked, groups, quotes_of
+from citewell.guard.quotes import Group, anchor, checked, groups, quotation, quotes_of
 from citewell.guard.verdict import Judge
 from citewell.guard.written import Written
 from citewell.model import Citation, GuardReport
@@ -108,12 +108,14 @@ def _quotes(page: Page, judged: _Judged) -> dict[int, tuple[int, int]]:
     text = page.view.text
     around = enclosing(page.brackets, [written.start for written, _ in judged])
     links = {link.target: link for link in page.structure.links}
+    ids = {(written.start, written.end) for written, _ in judged}
     anchors: list[Group] = []
     for number, (written, _) in enumerate(judged):
         link = links.get(places.target(written.start, written.end) or (-1, -1))
         definition = places.definition(written.start, written.end)
         if link is not None:
-            anchors.append(Group(link.start, link.end, (number,)))
+            words = quotation(text, *link.text.inner)
+            anchors.append(Group(link.start, link.end, (number,), words=None if words in ids else words))
         elif written.place != "code":
             anchors.append(anchor(text, written.start, written.end, around.get(written.start), (number,)))
         if definition is not None:

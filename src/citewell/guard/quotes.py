@@ -1,9 +1,11 @@
 """Words that an answer quotes beside a citation, and whether the cited chunk says them (GUARD-3).
 
-A quote belongs to a citation if it directly precedes it, or follows it and isn't directly followed by another: text in
-quotation marks of the same paragraph, or a block of lines that begin with `>`. Between them stand at most white space,
-emphasis and , . ; : – — ( ). Two texts are the same if they are after NFKC, without invisible characters and with white
-space made one; an ellipsis in a quote stands for anything.
+A quote is text in quotation marks within a paragraph, or a block of lines that begin with `>`. It belongs to a citation
+if it directly precedes it, or follows it and doesn't directly precede another, or is the whole text of its link.
+Between them stand at most white space, emphasis, , . ; : – — ( ) | and words such as `see` and `says`.
+
+Two texts are the same if they are after NFKC, without invisible characters and with white space made one; an ellipsis
+in a quote stands for anything.
 """
 
 from __future__ import annotations
@@ -21,16 +23,23 @@ from citewell.guard.occurrences import Span
 from citewell.model import Quote
 
 _NEAR = 0.9
-_LONGEST = 4_000
 _ALMOST = 0.999  # 1 is for what is exact
 _SHORTEST_NEAR = 12  # characters; of shorter quotes a near match says nothing
+_DRESS = " \t\n*_~"
 _MARKS = {"“": "”", "「": "」", "『": "』", "«": "»", "„": "“", "‹": "›", "＂": "＂", '"': '"', "‘": "’"}
 _CLOSERS = frozenset(_MARKS.values())
-_GAP = " \t\n*_~,.;:–—，。；：、("
+_GAP = " \t\n*_~,.;:–—，。；：、(|"
+_SAYING = "according to|says?|said|states?|reads?|notes?|writes?|说|说明|指出|写道|提到|称|中说"
+_SAYS = re.compile(_SAYING, re.IGNORECASE)
+_AHEAD = re.compile(rf"[{re.escape(_GAP)})）]*(?:(?:{_SAYING})(?: that)?[{re.escape(_GAP)}]*(?=[^\w]))?", re.IGNORECASE)
+_WINDOW = 40
 _UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{3})\s*\]|…+|\.{3,})\s*")
 _EDGES = " \t\n,.;:!?，。；：！？、"
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?:(?<!\w)[-\u2212\u2013])?\d+")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|nor|neither|none|nothing|cannot|without)\b|n['’]t\b|[不未无無没沒别別勿非]", re.IGNORECASE
+)
 _QUOTED_LINE = re.compile(r"[ \t]*>[ \t>]*")
 
 
@@ -42,12 +51,14 @@ class Group:
         start, end: from the first bracket to the last.
         members: numbers of the citations.
         quoted: whether an id itself stands in quotation marks; then what stands before it is no quote.
+        words: where the quote stands that is the text of its link; None if there is none.
     """
 
     start: int
     end: int
     members: tuple[int, ...]
     quoted: bool = False
+    words: Span | None = None
 
 
 def groups(text: str, anchors: Sequence[Group]) -> list[Group]:
@@ -55,7 +66,8 @@ def groups(text: str, anchors: Sequence[Group]) -> list[Group]:
     found: list[list[Group]] = []
     reached = 0
     for single in anchors:
-        if found and not text[reached : max(single.start, reached)].strip(" \t,;、，；&"):
+        alone = single.words or (found and found[-1][-1].words)
+        if found and not alone and not text[reached : max(single.start, reached)].strip(" \t,;、，；&"):
             found[-1].append(single)
         else:
             found.append([single])
@@ -66,7 +78,7 @@ def groups(text: str, anchors: Sequence[Group]) -> list[Group]:
 def _together(group: Sequence[Group]) -> Group:
     members = tuple(member for single in group for member in single.members)
     end = max(single.end for single in group)
-    return Group(group[0].start, end, members, any(single.quoted for single in group))
+    return Group(group[0].start, end, members, any(single.quoted for single in group), group[0].words)
 
 
 def anchor(text: str, start: int, end: int, pair: Pair | None, members: tuple[int, ...]) -> Group:
@@ -79,13 +91,24 @@ def anchor(text: str, start: int, end: int, pair: Pair | None, members: tuple[in
     return Group(start, end, members, quoted)
 
 
+def quotation(text: str, start: int, end: int) -> Span | None:
+    """The words in quotation marks that this stretch of the text is as a whole; None if it is anything else."""
+    while start < end and text[start] in _DRESS:
+        start += 1
+    while end > start and text[end - 1] in _DRESS:
+        end -= 1
+    whole = end - start > 2 and _MARKS.get(text[start]) == text[end - 1]
+    return (start + 1, end - 1) if whole and text[start + 1 : end - 1].strip() else None
+
+
 def quotes_of(text: str, found: Sequence[Group]) -> dict[int, Span]:
     """Where the quote of each citation stands, by the citation's number; those without one are left out."""
     quotes: dict[int, Span] = {}
     for at, group in enumerate(found):
         floor = found[at - 1].end if at else 0
         further = found[at + 1].start if at + 1 < len(found) else None
-        span = None if group.quoted else _before(text, floor, group) or _after(text, group.end, further)
+        beside = None if group.quoted else _before(text, floor, group) or _after(text, group.end, further)
+        span = group.words or beside
         if span is not None:
             quotes |= dict.fromkeys(group.members, span)
     return quotes
@@ -93,11 +116,19 @@ def quotes_of(text: str, found: Sequence[Group]) -> dict[int, Span]:
 
 def _before(text: str, floor: int, group: Group) -> Span | None:
     """The quote that ends before a citation."""
-    lowest = max(floor, group.start - _LONGEST)
-    stop = lowest + len(text[lowest : group.start].rstrip(_GAP))
-    if stop > lowest and text[stop - 1] in _CLOSERS:
-        return _opened(text, lowest, stop - 1)
-    return _block_before(text, lowest, group)
+    closer = _closer(text, floor, group.start)
+    return _opened(text, floor, closer) if closer >= 0 else _block_before(text, floor, group)
+
+
+def _closer(text: str, floor: int, end: int) -> int:
+    """Where the closing mark stands that nothing but words which introduce a source parts from `end`; -1 if nowhere."""
+    bare = floor + len(text[floor:end].rstrip(_GAP))
+    if bare > floor and text[bare - 1] in _CLOSERS:
+        return bare - 1
+    closer = max(text.rfind(mark, max(floor, end - _WINDOW), end) for mark in _CLOSERS)
+    begins = end - len(text[closer + 1 : end].lstrip(_GAP))
+    introduced = after_labels(text, begins, end) == end or _SAYS.fullmatch(text[begins:end].rstrip(_GAP))
+    return closer if introduced else -1
 
 
 def _opened(text: str, lowest: int, closer: int) -> Span | None:
@@ -111,16 +142,16 @@ def _opened(text: str, lowest: int, closer: int) -> Span | None:
 def _after(text: str, start: int, further: int | None) -> Span | None:
     """The quote that begins after `start`, unless it directly precedes the next citation, at `further`."""
     ceiling = len(text) if further is None else further
-    ahead = text[start : min(ceiling, start + _LONGEST)]
-    begins = start + len(ahead) - len(ahead.lstrip(_GAP + ")）"))
+    ahead = _AHEAD.match(text, start, ceiling)
+    begins = ahead.end() if ahead else start
     if begins >= ceiling:
         return None
     if text[begins] not in _MARKS:
         return _block_after(text, start, begins, ceiling)
-    stop = text.find(_MARKS[text[begins]], begins + 1, min(ceiling, begins + _LONGEST))
+    stop = text.find(_MARKS[text[begins]], begins + 1, ceiling)
     if stop < 0 or "\n\n" in text[begins:stop] or not text[begins + 1 : stop].strip():
         return None
-    is_next_ones = further is not None and not text[stop + 1 : further].strip(_GAP)
+    is_next_ones = further is not None and _closer(text, begins, further) == stop
     return None if is_next_ones else (begins + 1, stop)
 
 
@@ -153,7 +184,10 @@ def _block_after(text: str, start: int, begins: int, ceiling: int) -> Span | Non
 
 
 def checked(written: str, said: str | None) -> Quote:
-    """The quote with its verdict; `said` = the chunk's text, None if it isn't known. No near match changes a number."""
+    """The quote with its verdict; `said` = the chunk's text, None if it isn't known.
+
+    No near match changes a number or drops a `not`.
+    """
     words = "\n".join(_QUOTED_LINE.sub("", line, count=1) for line in written.split("\n")).strip()
     if said is None:
         return Quote(words, "unchecked")
@@ -163,8 +197,8 @@ def checked(written: str, said: str | None) -> Quote:
         return Quote(words, "exact", 1.0)
     ratio, is_near = 1.0 if parts else 0.0, bool(parts)
     for part in parts:
-        likeness, same_numbers = _likeness(part, chunk)
-        ratio, is_near = min(ratio, likeness), is_near and same_numbers
+        likeness, same_facts = _likeness(part, chunk)
+        ratio, is_near = min(ratio, likeness), is_near and same_facts
     return Quote(words, "near" if is_near and ratio >= _NEAR else "not_found", round(ratio, 3))
 
 
@@ -198,7 +232,7 @@ def _is_inside(text: str, at: int) -> bool:
 
 
 def _likeness(part: str, chunk: str) -> tuple[float, bool]:
-    """How like the part is to what in the chunk is most like it, below 1, and whether all its numbers stand there."""
+    """How like the part is to what in the chunk is most like it, below 1; whether that has its numbers and its `not`."""
     if _whole(part, chunk, 0) >= 0:
         return _ALMOST, True
     if len(part) < _SHORTEST_NEAR or len(part) > len(chunk):
@@ -213,5 +247,11 @@ def _likeness(part: str, chunk: str) -> tuple[float, bool]:
         start -= 1
     while _is_inside(chunk, end):
         end += 1
-    numbers = [set(_NUMBER.findall(text)) for text in (part, chunk[start:end])]
-    return min(best.score / 100, _ALMOST), numbers[0] <= numbers[1]
+    (numbers, denials), (said, denied) = _facts(part), _facts(chunk[start:end])
+    return min(best.score / 100, _ALMOST), numbers <= said and denials == denied
+
+
+def _facts(text: str) -> tuple[set[str], int]:
+    """What turns a sentence into another with few letters: its numbers, and how often it says `not`."""
+    numbers = {number.replace("\u2212", "-").replace("\u2013", "-") for number in _NUMBER.findall(text)}
+    return numbers, len(_NEGATION.findall(text))
