@@ -112,6 +112,7 @@ def test_a_signal_ends_it_at_once_though_the_client_is_still_there(number: signa
         process.kill()
 
 
+@pytest.mark.slow  # it starts Python anew, and imports the SDK
 @pytest.mark.requirement("API-3")
 def test_the_server_is_made_without_loading_what_a_store_or_a_model_needs() -> None:
     program = (
@@ -120,6 +121,17 @@ def test_the_server_is_made_without_loading_what_a_store_or_a_model_needs() -> N
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.requirement("API-2", "API-3")
+def test_without_the_sdk_the_command_names_the_extra_that_brings_it() -> None:
+    program = (
+        "import sys; sys.modules.update(mcp=None, mcp_types=None); sys.argv = ['citewell', 'mcp']\n"
+        "from citewell.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'citewell[server]'" in done.stderr
 
 
 @pytest.fixture(scope="module")

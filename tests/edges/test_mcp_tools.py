@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 from mcp import Client
 from mcp.server import Server
+from mcp.shared.exceptions import MCPError
 from mcp_room import DOCUMENTS, MODES, Mode, call, filled, served, structured, talk, texts
-from mcp_types import Tool
+from mcp_types import INVALID_REQUEST, Tool
 
 from citewell import Document, Knowledge, Settings
 from citewell.identity import format_key as key
@@ -231,4 +232,11 @@ def test_a_store_that_demands_a_scope_gives_nothing_without_one() -> None:
             refused = [call(server, name, GOOD[name]) for name in NAMES]
         with served(knowledge) as server:
             assert structured(call(server, "lookup_knowledge", {"query": "etcd", "scope": ["red"]}))["status"] == "ok"
+
+            async def listed(client: Client) -> int:
+                with pytest.raises(MCPError, match="this store answers within a scope only") as denied:
+                    await client.list_resources()
+                return denied.value.error.code
+
+            assert talk(server, listed) == INVALID_REQUEST
     assert all("this store answers within a scope only" in texts(one)[0] for one in refused)

@@ -18,7 +18,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from citewell.checks import shown
-from citewell.errors import CitewellError, InvalidRequest, UnknownEvidence
+from citewell.errors import CitewellError, Forbidden, InvalidRequest, ScopeDenied, Unauthorized, UnknownEvidence
 from citewell.server.mcp import prompts, resources
 from citewell.server.mcp.answers import MASKED, Answer, masked, refused, result_of
 from citewell.server.mcp.conversation import Conversation, conversation_of, new_conversation
@@ -199,8 +199,13 @@ def _translated(data: Mapping[str, str] | None = None) -> Iterator[None]:
     except MCPError:
         raise
     except CitewellError as error:
-        code = types.INVALID_PARAMS if isinstance(error, InvalidRequest | UnknownEvidence) else types.INTERNAL_ERROR
-        raise MCPError(code, str(error), {**(data or {}), "code": error.code}) from error
+        raise MCPError(_code(error), str(error), {**(data or {}), "code": error.code}) from error
     except Exception as error:
         _log.exception("a request failed")
         raise MCPError(types.INTERNAL_ERROR, MASKED) from error
+
+
+def _code(error: CitewellError) -> int:
+    if isinstance(error, InvalidRequest | UnknownEvidence):
+        return types.INVALID_PARAMS
+    return types.INVALID_REQUEST if isinstance(error, ScopeDenied | Forbidden | Unauthorized) else types.INTERNAL_ERROR
