@@ -43,7 +43,10 @@ CHECK_ARGUMENTS: Final = _arguments(
         "answer": _text("The answer whose citations to check, with ids in square brackets. Give this or `ids`."),
         "ids": _list("The ids to check, instead of an answer.", _text("An id.")),
         "session": _SESSION,
-        "scope": _SCOPE,
+        "scope": {
+            **_SCOPE,
+            "description": "The scope that the lookups had: what a session was shown is kept within it.",
+        },
         "strict": _switch(
             "Reject the whole answer for one false quote, too, and hand back no cleaned one.", default=False
         ),

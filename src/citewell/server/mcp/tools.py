@@ -18,6 +18,7 @@ from citewell.printable import printable, printable_id, read_id
 from citewell.projection import to_openai_fetch, to_openai_search, to_text_blocks
 from citewell.server.mcp import schemas
 from citewell.server.mcp.answers import Answer, as_json
+from citewell.server.service import check_switch
 from citewell.tool import definition
 from citewell.tool.shapes import Schema
 
@@ -127,7 +128,7 @@ def check(call: Call) -> Answer:
             way_out="Give `session`, as lookup_knowledge and read_evidence named it in their answers.",
         )
     answer = call.text("answer") if given == ["answer"] else check_texts("ids", call.arguments["ids"])
-    strict = _switch("strict", call.arguments.get("strict", False))
+    strict = check_switch("strict", call.arguments.get("strict", False))
     report = call.knowledge.check(answer, session=call.kept, scope=call.scope, strict=strict)
     return Answer({**report.to_dict(), "session": call.session}, list(_report(report, call.session)))
 
@@ -169,12 +170,6 @@ def _line(citation: Citation) -> str:
     detail = f": {' '.join(printable(citation.detail).split())}" if citation.detail else ""
     quote = f"; its quote: {citation.quote.verdict}" if citation.quote is not None else ""
     return f"[{printable_id(citation.raw)}] {citation.verdict}{detail}{quote}"
-
-
-def _switch(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidRequest(f"{name} can't be {value!r}", way_out="Give true or false.")
-    return value
 
 
 TOOLS: tuple[Tool, ...] = (
