@@ -36,6 +36,10 @@ SHOWN = {
     "z#chunk-0": "d",
     "[z#chunk-0": "d",
     "vector:7": "d",
+    "vector:7 b": "d",
+    "vector:x [z#chunk-0": "d",
+    "plan.md#chunk-2": "d",
+    "my plan.md#chunk-2": "d",
     "vector:a b": "d",
     "content:0123456789abcdef": "d",
     "stale.md#chunk-0": "old",
@@ -263,6 +267,17 @@ ROWS: dict[str, Row] = {
         (shown("content:0123456789abcdef"), not_shown("content:fedcba9876543210"), unknown("content:0000000000000000")),
     ),
     "a digest in capitals": Row("[CONTENT:0123456789ABCDEF]", (unknown("CONTENT:0123456789ABCDEF"),)),
+    "the longer of two vector ids in running text": Row(
+        "see vector:7 b, and vector:7", (shown("vector:7 b"), shown("vector:7"))
+    ),
+    "what stands in brackets goes before a longer id that begins before them": Row(
+        "vector:x [z#chunk-0]", (shown("z#chunk-0"),)
+    ),
+    "an unknown chunk of the longer of two shown documents": Row(
+        "see my plan.md#chunk-7 and plan.md#chunk-7", (unknown("my plan.md#chunk-7"), unknown("plan.md#chunk-7"))
+    ),
+    "an escape of an escape": Row(r"[docA&amp;#35;chunk-1]", (shown("docA&amp;#35;chunk-1", "docA#chunk-1"),)),
+    "a bracket that reaches across a blank line": Row("[source:\n\ndocA]", ()),
     # Documents without a chunk
     "a document in brackets": Row("slow [docA] and [docs/etcd.md]", (ambiguous("docA"), ambiguous("docs/etcd.md"))),
     "a document in running text": Row("docs/etcd.md says so, and docA too.", ()),

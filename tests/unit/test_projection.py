@@ -393,6 +393,12 @@ def test_a_neighbour_that_fits_is_shown_whole_where_a_longer_one_is_not() -> Non
     assert contents(result, budget(chars=145)) == ["x" * 100, "m" * 40]
 
 
+@pytest.mark.requirement("CONTEXT-1")
+def test_beside_a_hit_that_is_cut_short_there_is_no_neighbour_even_where_there_is_room() -> None:
+    result = outcome(block("a#chunk-0", "x" * 500), block("a#chunk-1", "n" * 60, role="neighbour"))
+    assert contents(result, budget(chars=1_000, chars_per_item=100)) == ["x" * 100]
+
+
 @pytest.mark.requirement("PROJ-5", "POST-8")
 def test_what_post_processing_left_out_is_named_so_that_the_agent_can_ask_for_it() -> None:
     result = outcome(

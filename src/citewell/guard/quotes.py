@@ -232,7 +232,7 @@ def _is_inside(text: str, at: int) -> bool:
 
 
 def _likeness(part: str, chunk: str) -> tuple[float, bool]:
-    """How like the part is to what in the chunk is most like it, below 1; whether that has its numbers and its `not`."""
+    """How like the part is to what in the chunk is most like it, below 1; whether that has its numbers and `not`."""
     if _whole(part, chunk, 0) >= 0:
         return _ALMOST, True
     if len(part) < _SHORTEST_NEAR or len(part) > len(chunk):
