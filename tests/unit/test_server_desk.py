@@ -223,3 +223,16 @@ def test_who_follows_a_quiet_job_hears_that_it_is_still_there() -> None:
 
     queued(talked)
     assert hold.is_set()
+
+
+@pytest.mark.requirement("API-4")
+def test_who_is_slow_to_take_an_event_still_gets_the_last_one() -> None:
+    async def talked(jobs: Jobs) -> list[object]:
+        job, seen = jobs.start("ann", 1, lambda _: REPORT), []
+        async for state in job.follow(30):
+            assert state is not None
+            seen.append(state["state"])
+            await states(job)  # the job ends while the event is being sent
+        return seen
+
+    assert queued(talked) == ["waiting", "done"]

@@ -84,11 +84,11 @@ class Job:
         """Its state now and after each change, until it has ended; None whenever nothing happened for `quiet_s`."""
         before: dict[str, object] | None = None
         while True:
-            news, state = self._news, self.to_dict()
+            news, state, ended = self._news, self.to_dict(), self.ended  # of one moment: much may happen at the yield
             if state != before:
                 yield state
             before = state
-            if self.ended:
+            if ended:
                 return
             try:
                 await asyncio.wait_for(news.wait(), quiet_s)
