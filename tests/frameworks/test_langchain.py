@@ -66,6 +66,7 @@ def test_where_and_scope_are_hard_and_a_call_may_set_them_again(kb: Knowledge) -
     assert ids(CitewellRetriever(knowledge=kb, scope="net").invoke("slow")) == [DNS]
     assert ids(CitewellRetriever(knowledge=kb, scope={"net"}).invoke("slow")) == [DNS]
     assert CitewellRetriever(knowledge=kb, scope=[]).invoke("slow") == []
+    assert ids(CitewellRetriever(knowledge=kb, scope="net").invoke("slow", scope=None, where=None)) == [DNS]
 
 
 def test_every_setting_of_a_lookup_is_a_field(kb: Knowledge) -> None:

@@ -12,6 +12,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.storage.docstore.utils import doc_to_json, json_to_doc
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from citewell import Knowledge
@@ -74,6 +75,13 @@ def test_a_prompt_gets_what_a_citation_needs_and_no_scores(kb: Knowledge) -> Non
     lines = first.node.get_content(metadata_mode=MetadataMode.LLM).splitlines()
     assert sorted(lines[:3]) == ["breadcrumb: Disk", f"evidence_key: {ETCD}", "title: Etcd"]
     assert first.node.get_content(metadata_mode=MetadataMode.EMBED) == first.node.get_content()
+
+
+def test_a_node_that_was_stored_and_read_keeps_its_identity(kb: Knowledge) -> None:
+    (first,) = CitewellRetriever(kb, where={"team": "a"}).retrieve(QUESTION)
+    read = json_to_doc(doc_to_json(first.node))
+    assert (read.node_id, read.metadata, read.ref_doc_id) == (ETCD, first.node.metadata, "etcd.md")
+    assert read.get_content() == first.node.get_content()
 
 
 def test_nodes_of_a_lookup_of_ones_own_are_the_same(kb: Knowledge) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from citewell import Document, Knowledge, Settings
@@ -67,6 +69,7 @@ def test_return_n_has_the_frameworks_own_name_and_is_refused_by_ours(kb: Knowled
 
 def test_metadata_are_values_of_json_alone() -> None:
     given = {"a": (1, 2.5, True, None), "b": {"c": float("nan")}, 3: object, "d": float("inf")}
+    assert json.dumps(plain([np.int64(3), np.float32(0.5)])) == "[3, 0.5]"
     assert plain(given) == {"a": [1, 2.5, True, None], "b": {"c": None}, "3": "<class 'object'>", "d": None}
 
 

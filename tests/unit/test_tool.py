@@ -73,7 +73,7 @@ def test_they_may_be_named_in_any_collection(without: Collection[str]) -> None:
 
 @pytest.mark.parametrize("without", [("scop",), ("query",), {"scop"}, "scope"])
 def test_leaving_out_what_is_no_argument_or_the_query_is_refused(without: Collection[str]) -> None:
-    with pytest.raises(InvalidRequest, match="scop|query"):
+    with pytest.raises(InvalidRequest, match=r"scop|query"):
         tool_schema("openai", without=without)
 
 

@@ -10,6 +10,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
 from citewell.admission import check_names
@@ -116,6 +117,8 @@ def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
     """The value in JSON's own kinds; a number that JSON has no form for is None, anything else unknown its text."""
     if value is None or isinstance(value, str | bool | int):
         return value
+    if isinstance(value, Integral):
+        return int(value)
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

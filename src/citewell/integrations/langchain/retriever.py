@@ -24,6 +24,8 @@ from citewell.model import Mode, Scalar
 class CitewellRetriever(BaseRetriever):
     """Looks up evidence; `invoke` and `ainvoke` take each setting again, for one call, under the same name.
 
+    None in a call counts as not given: it never takes away a scope or a filter that the constructor was given.
+
     Each document has the evidence key as its `id`, and in its metadata `evidence_key`, `similarity`, `reasons`,
     `breadcrumb`, `source`, `doc_id`, `chunk_index`, `locator` and the rest of an EvidenceBlock. In an EnsembleRetriever
     use `id_key="evidence_key"`: without it documents of the same text are taken for one.
@@ -80,8 +82,9 @@ class CitewellRetriever(BaseRetriever):
         return await asyncio.to_thread(self._found, query, settings)
 
     def _found(self, query: str, settings: Mapping[str, Any]) -> list[Document]:
-        settings = {name: value for name, value in settings.items() if name != "verbose"}  # LangChain's own
-        check_names(list(settings), ["k", *OPTIONS])
-        options = {**{name: getattr(self, name) for name in ("k", *OPTIONS)}, **settings}
+        given = {name: value for name, value in settings.items() if name != "verbose"}  # LangChain's own
+        check_names(list(given), ["k", *OPTIONS])
+        told = {name: value for name, value in given.items() if value is not None}  # None must not widen a scope
+        options = {**{name: getattr(self, name) for name in ("k", *OPTIONS)}, **told}
         count = options.pop("k")
         return documents(find(self.knowledge, query, count=count, options=options).passages)
