@@ -57,6 +57,24 @@ class TestMilvusLite(LiteSuite, StoreContract):
 
 
 @pytest.mark.slow
+class TestMilvusLiteWithItsLexicalIndexInMemory(StoreContract):
+    """The index that stands in where Milvus has no BM25, on an engine that is quick to test."""
+
+    recall: ClassVar[float] = 1.0
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = MilvusStore.open(f"milvus:{tmp_path}/kb.db", lexical="memory")
+        yield store
+        store.close()
+
+    def reopen(self, store: Store) -> Store:
+        assert isinstance(store, MilvusStore)
+        store.close()
+        return MilvusStore.open(store.location, lexical="memory")
+
+
+@pytest.mark.slow
 class TestMilvusServer(StoreContract):
     """One set of collections per worker, emptied after each test: a server takes seconds to make some."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 from citewell.adapters.milvus import MilvusStore
 from citewell.adapters.milvus.client import Client
 from citewell.errors import StoreCorrupt, StoreUnreachable
-from citewell.testing.store_base import key, look, put, size_of, texts_of
+from citewell.model import Filters
+from citewell.testing.store_base import EMBEDDER, key, look, put, size_of, texts_of
+from citewell.testing.store_concurrency import together
 
 
 @pytest.fixture
@@ -131,4 +134,35 @@ def test_a_flush_that_fails_is_told_to_who_asked_for_it_and_costs_a_reader_nothi
         assert len(look(store, "shared").everywhere) == 70
     store.compact()
     assert len(look(store, "shared").everywhere) == 70
+    store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("INGEST-7")
+def test_searches_during_a_flush_miss_nothing(location: str) -> None:
+    """Lite looks at its files first and at its memory then; what a flush moves in between is in neither."""
+    store = MilvusStore.open(location)
+    put(store, "a.md", ["shared"] * 20)
+    put(store, "b.md", ["other"] * 40)
+    done = threading.Event()
+
+    def write_and_flush() -> None:
+        try:
+            for number in range(25):
+                put(store, "b.md", [f"other {number}"] * 40)
+                store.compact()
+        finally:
+            done.set()
+
+    def search() -> set[int]:
+        counts = set()
+        while not done.is_set():
+            with store.snapshot() as snapshot:
+                hits = snapshot.dense(EMBEDDER.embed_query("shared"), 500, Filters())
+                near = snapshot.similarities(EMBEDDER.embed_query("shared"), [key("b.md", at) for at in range(40)])
+            counts |= {len(hits) - 20, len(near)}
+        return counts
+
+    _, *counted = together(write_and_flush, search, search)
+    assert counted == [{40}, {40}]
     store.close()

@@ -11,13 +11,8 @@ import pytest
 
 from citewell.adapters.milvus import MilvusStore
 from citewell.adapters.milvus.client import Client, server_of
-from citewell.errors import (
-    InvalidRequest,
-    StoreError,
-    StoreLocked,
-    StoreUnreachable,
-    StoreVersion,
-)
+from citewell.adapters.milvus.faults import translated
+from citewell.errors import InvalidRequest, StoreCorrupt, StoreError, StoreLocked, StoreUnreachable, StoreVersion
 
 
 @pytest.fixture
@@ -90,6 +85,7 @@ def test_without_pymilvus_the_extra_is_named(location: str, monkeypatch: pytest.
         MilvusStore.open(location)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_a_store_that_another_process_holds_is_locked_and_said_to_be(location: str, tmp_path: Path) -> None:
     """I108."""
@@ -123,3 +119,33 @@ def test_a_collection_that_somebody_else_filled_is_refused_and_left_alone(locati
 def test_a_collection_whose_name_milvus_does_not_take_is_refused_first(location: str, name: str) -> None:
     with pytest.raises(InvalidRequest, match="collection"):
         MilvusStore.open(location, collection=name)
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(
+    ("said", "kind", "way_out"),
+    [
+        ("auth check failure, please check api key is correct", StoreUnreachable, "store.token"),
+        ("PermissionDenied: privilege Search is not granted", StoreUnreachable, "store.token"),
+        ("Fail connecting to server on db:19530, illegal connection params", StoreUnreachable, "Start it"),
+        ("[search] Retry timeout: 10s, StatusCode.UNAVAILABLE", StoreUnreachable, "Start it"),
+        ("[Errno 28] No space left on device", StoreUnreachable, "Free some"),
+        ("another process holds the lock on '/kb.db'", StoreLocked, "End that process"),
+        ("Received http2 header with status: 404", StoreUnreachable, "19530"),
+        ("Both manifest.json and manifest.json.prev failed to load: manifest corrupted", StoreCorrupt, "backup"),
+        ("something that nobody has met yet", StoreError, "log"),
+    ],
+)
+def test_what_milvus_says_becomes_one_error_with_its_way_out(said: str, kind: type[StoreError], way_out: str) -> None:
+    error = translated(RuntimeError(said), "http://db:19530")
+    assert type(error) is kind
+    assert "http://db:19530" in error.message
+    assert way_out in error.way_out
+    assert "delet" not in str(error)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_an_error_of_citewells_own_stays_as_it_is_and_a_long_one_is_cut() -> None:
+    own = StoreLocked("held", way_out="Wait.")
+    assert translated(own, "x") is own
+    assert len(translated(RuntimeError("long " * 1_000), "x").message) < 400

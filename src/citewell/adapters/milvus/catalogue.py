@@ -103,6 +103,10 @@ class Catalogue:
         for start in range(0, len(ids), _AT_ONCE):
             self.remove(f"id in {literals(ids[start : start + _AT_ONCE])}")
 
+    def flush(self) -> None:
+        """Bring what Milvus has in memory into files."""
+        self._client.flush(self._name)
+
     def parts(self, owner: str, version: int, count: int) -> str:
         """What comes behind the first part of a long body."""
         ids = [part_id(owner, version, number) for number in range(1, count + 1)]

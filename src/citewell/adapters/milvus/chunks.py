@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500
 _MOST_BYTES = 8_000_000
-_FLUSH_S = 120.0
+_MOST_IN_MEMORY = 64_000_000
+"""At 128 MB Lite flushes by itself, and readers in between may miss rows (see lite.py)."""
 _LEAST_WIDTH = 192
 """How far the graph is searched at least; filters need more (see docs/milvus.md)."""
 _LEAST_WIDTH_FILTERED = 2_048
@@ -76,6 +77,7 @@ class Chunks:
 
     def __init__(self, client: Client, name: str, how: Index) -> None:
         self._client, self._name, self._how = client, name, how
+        self._in_memory = 0
 
     def dense(self, vector: NDArray[np.float32], chosen: str) -> Ask:
         """A search for the nearest rows that an expression matches; scores are cosines in [-1, 1]."""
@@ -163,8 +165,11 @@ class Chunks:
 
     def insert(self, rows: Sequence[dict[str, object]]) -> None:
         """Add rows whose primary keys are new: on 2.3 an upsert puts rows into the wrong partition."""
-        for batch in _batches(rows):
+        for batch, size in _batches(rows):
             self._client.call("insert", self._name, batch)
+            self._in_memory += size
+            if self._client.server.is_lite and self._in_memory > _MOST_IN_MEMORY:
+                self.flush()
 
     def remove(self, chosen: str) -> None:
         """Remove the rows that an expression matches."""
@@ -179,22 +184,23 @@ class Chunks:
 
     def flush(self) -> None:
         """Bring what Milvus has in memory into files."""
-        self._client.call("flush", self._name, timeout=max(self._client.timeout_s, _FLUSH_S))
+        self._in_memory = 0
+        self._client.flush(self._name)
 
 
-def _batches(rows: Sequence[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
-    """The rows in requests of bounded size."""
+def _batches(rows: Sequence[dict[str, object]]) -> Iterator[tuple[list[dict[str, object]], int]]:
+    """The rows in requests of bounded size, and how many bytes each takes, generously."""
     batch: list[dict[str, object]] = []
     size = 0
     for row in rows:
-        own = 4 * len(str(row["body"])) + len(str(row["terms"]))
+        own = 4 * len(str(row["body"])) + len(str(row["terms"])) + 4 * len(cast("NDArray[np.float32]", row["vector"]))
         if batch and (len(batch) >= _AT_ONCE or size + own > _MOST_BYTES):
-            yield batch
+            yield batch, size
             batch, size = [], 0
         batch.append(row)
         size += own
     if batch:
-        yield batch
+        yield batch, size
 
 
 def _said(row: Any) -> tuple[str, int]:  # noqa: ANN401 - a mapping of pymilvus's own

@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from citewell.adapters.milvus.faults import translated
-from citewell.adapters.milvus.lite import hold, let_go, lite_path, restart, write_lock
+from citewell.adapters.milvus.lite import flushing, hold, let_go, lite_path, restart, steadily, write_lock
 from citewell.errors import InvalidRequest, StoreUnreachable, StoreVersion
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ T = TypeVar("T")
 
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _LOAD_S = 120.0
-_WRITES = frozenset({"insert", "upsert", "delete", "flush", "create_collection", "drop_collection"})
+_FLUSH_S = 120.0
+_READS = frozenset({"search", "query"})
+_WRITES = frozenset({"insert", "upsert", "delete", "create_collection", "drop_collection"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +132,20 @@ class Client:
         if self._closed:
             raise StoreUnreachable(f"the store {self.location} is closed", way_out="Open it again.")
         options.setdefault("timeout", self.timeout_s)
-        with self._translating(name), self.writing() if name in _WRITES else nullcontext():
-            if self.is_lite:
-                return getattr(self._client, name)(*args, **options)
+        with self._translating(name):
+            if self._path is not None:
+                return self._call_lite(self._path, name, partial(self._made, name, args, options))
             return self._call_server(name, str(args[0]) if args else "", args, options)
+
+    def _made(self, name: str, args: tuple[object, ...], options: dict[str, object]) -> Any:  # noqa: ANN401 - as `call`
+        return getattr(self._client, name)(*args, **options)
+
+    def _call_lite(self, path: Path, name: str, make: Callable[[], T]) -> T:
+        """Make a call; writes take turns, and reads miss nothing that is being flushed."""
+        if name in _READS:
+            return steadily(path, make)
+        with flushing(path) if name == "flush" else write_lock(path) if name in _WRITES else nullcontext():
+            return make()
 
     def _call_server(self, name: str, collection: str, args: tuple[object, ...], options: dict[str, object]) -> Any:  # noqa: ANN401 - as `call`
         """Make a call, so that a read of the level `Session` sees all that this process knows to have happened.
@@ -143,7 +156,7 @@ class Client:
         unseen = self._unseen.get(collection, 0)
         if unseen and options.get("consistency_level") == "Session":
             options["consistency_level"] = "Strong"
-        answer = getattr(self._client, name)(*args, **options)
+        answer = self._made(name, args, options)
         if name == "delete":
             self.expect_changes(collection)
         with self._turn:
@@ -155,15 +168,6 @@ class Client:
         """Do something else with pymilvus, such as turning a page; what it raises comes out translated."""
         with self._translating("read"):
             return action()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold back every other write of this process to the same Lite store; on a server nothing."""
-        if self._path is None:
-            yield
-            return
-        with write_lock(self._path):
-            yield
 
     def load(self, *collections: str) -> None:
         """Make collections searchable, side by side, and again whenever the store is opened anew.
@@ -189,6 +193,10 @@ class Client:
         """Let the next read of the collection wait for whatever others wrote to it before now."""
         with self._turn:
             self._unseen[collection] = self._unseen.get(collection, 0) + 1
+
+    def flush(self, collection: str) -> None:
+        """Bring what Milvus has in memory into files; that may take its time."""
+        self.call("flush", collection, timeout=max(self.timeout_s, _FLUSH_S))
 
     def has(self, collection: str) -> bool:
         """Whether there is such a collection."""
@@ -218,7 +226,7 @@ class Client:
         try:
             yield
         except Exception as error:
-            if self._path is not None and name in _WRITES:
+            if self._path is not None and name in (*_WRITES, "flush"):
                 self._open_anew(self._path)
             raise translated(error, self.location) from error
 

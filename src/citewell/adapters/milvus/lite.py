@@ -10,12 +10,18 @@ from __future__ import annotations
 import importlib.util
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from citewell.adapters.milvus.faults import translated
 from citewell.errors import InvalidRequest
 
+T = TypeVar("T")
+
 _HOLDERS: dict[str, int] = {}
+_FLUSHES: dict[str, int] = {}
 _LOCKS: dict[str, threading.RLock] = {}
 _GUARD = threading.Lock()
 _LOGGER = "milvus_lite.server_manager"
@@ -42,6 +48,36 @@ def write_lock(path: Path) -> threading.RLock:
     """The lock that every write to this path holds, whoever opened it."""
     with _GUARD:
         return _LOCKS.setdefault(str(path), threading.RLock())
+
+
+@contextmanager
+def flushing(path: Path) -> Iterator[None]:
+    """Tell readers that rows are on their way from memory into files."""
+    with write_lock(path):
+        _FLUSHES[str(path)] = flushes(path) + 1
+        try:
+            yield
+        finally:
+            _FLUSHES[str(path)] += 1
+
+
+def flushes(path: Path) -> int:
+    """How often a flush began or ended; odd while one is under way."""
+    return _FLUSHES.get(str(path), 0)
+
+
+def steadily(path: Path, read: Callable[[], T]) -> T:
+    """Read, and again if a flush came between.
+
+    Lite looks into its files first and into its memory then, and would miss what goes from one to the other meanwhile.
+    """
+    while True:
+        before = flushes(path)
+        answer = read()
+        if before == flushes(path) and before % 2 == 0:
+            return answer
+        with write_lock(path):  # until the flush is over
+            pass
 
 
 def hold(path: Path) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from citewell.adapters.milvus import telling
@@ -62,6 +63,7 @@ class MilvusStore:
         self._bound: Bound | None = None
         self._guard = threading.RLock()
         self._damage: StoreCorrupt | None = None
+        self._settled = -1
         self._is_closed = False
 
     @classmethod
@@ -129,7 +131,7 @@ class MilvusStore:
             self._flush(bound, _UNFLUSHED)
         dimensions = bound.binding.embedder.dimensions
         snapshot = MilvusSnapshot(
-            bound.chunks, bound.catalogue, self._state, self._refresh, self._before_lexical(bound), dimensions
+            bound.chunks, bound.catalogue, self._state, self._refresh, partial(self._before_lexical, bound), dimensions
         )
         try:
             yield snapshot
@@ -178,7 +180,7 @@ class MilvusStore:
         with self._turn():
             if bound.how == "hnsw":
                 bound.chunks.flush()
-            self._flush(bound, 0)
+            self._settle(bound)
 
     def documents(self) -> Iterator[DocumentInfo]:
         """The catalogue, ordered by doc_id, as of the call."""
@@ -247,7 +249,7 @@ class MilvusStore:
                 return
             if self._bound is not None:
                 with suppress(StoreError):
-                    self._flush(self._bound, 0)
+                    self._settle(self._bound)
                 with suppress(StoreError):
                     self._bound.lease.release()
             self._is_closed = True
@@ -322,15 +324,18 @@ class MilvusStore:
                     self._state.is_suspect = True
                 yield bound.writer
 
-    def _before_lexical(self, bound: Bound) -> Callable[[], Derived | None]:
-        """What a snapshot calls before its first lexical search."""
+    def _before_lexical(self, bound: Bound) -> Derived | None:
+        """What a snapshot calls before a lexical search; gives the index of this process, if that is to rank."""
+        with suppress(StoreError):
+            self._flush(bound, 1)
+        return bound.derived
 
-        def prepare() -> Derived | None:
-            with suppress(StoreError):
-                self._flush(bound, 1)
-            return bound.derived
-
-        return prepare
+    def _settle(self, bound: Bound) -> None:
+        """Leave nothing that this process wrote in Lite's memory."""
+        self._flush(bound, 0)
+        if self._client.server.is_lite and self._state.head.sequence != self._settled:
+            bound.catalogue.flush()
+            self._settled = self._state.head.sequence
 
     def _flush(self, bound: Bound, least: int) -> None:
         """Have Lite write what it has in memory, if that is `least` rows and more and nobody writes just now."""
