@@ -88,8 +88,8 @@ class Knowledge(Filling):
         """Open a store, or make an empty one.
 
         Args:
-            location: a directory for the embedded engine, or `memory:` for one that is gone on close; None = the
-                setting `store.location`.
+            location: a directory for the embedded engine; `milvus:PATH.db` or the http(s) URI of a Milvus server;
+                `memory:` for a store that is gone on close; None = the setting `store.location`.
             settings: None = defaults and the environment.
             embedder: None = the one that the settings name.
             reranker: None = the one that the settings name, which by default is none. `reranker.timeout` holds for
