@@ -52,7 +52,7 @@ def check_answer(
     if (name is None) == (shown is None):
         given = "both a session and what was shown" if name is not None else "neither a session nor what was shown"
         raise InvalidRequest(
-            f"a check can't go by {given}", way_out="Give `session`, or `shown`: a lookup's result or a list of keys."
+            f"a check is given {given}", way_out="Give `session`, or `shown`: a lookup's result or a list of keys."
         )
     seen = memory.shown(name, scope) if name is not None else shown
     with store.snapshot() as view:

@@ -103,14 +103,16 @@ def test_a_list_of_ids_is_checked_line_by_line() -> None:
         (["-"], GOOD, "neither a session nor what was shown"),
         (["-", "--session", "s", "--shown", "etcd.md"], GOOD, "holds no JSON"),
         (["-", "--shown", "list.json"], GOOD, "holds no projection"),
-        (["-", "--shown", "empty.json"], GOOD, "'status' is no evidence key"),
+        (["-", "--shown", "empty.json"], GOOD, "holds no projection"),
+        (["-", "--shown", "error.json"], GOOD, "holds no projection"),
     ],
 )
 def test_what_cannot_be_checked_is_a_usage_error(
     own_folder: Path, arguments: list[str], stdin: str | bytes | None, message: str
 ) -> None:
     (own_folder / "list.json").write_text("[]", encoding="utf-8")
-    (own_folder / "empty.json").write_text('{"status": "ok"}', encoding="utf-8")
+    (own_folder / "empty.json").write_text("{}", encoding="utf-8")
+    (own_folder / "error.json").write_text('{"error": {"code": "store"}}', encoding="utf-8")
     result = run("check", *arguments, stdin=stdin)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())

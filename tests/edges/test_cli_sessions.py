@@ -53,7 +53,7 @@ def test_what_an_agent_was_shown_comes_as_a_reference_from_the_next_process_on()
     assert run_json(*arguments, "--repeat")["evidence"][0]["content"] == first["evidence"][0]["content"]
     text = run(*arguments)
     assert "grow it" not in text.stdout
-    assert "all that was found has been shown in this session before" in text.stdout
+    assert "all of this evidence has been shown in this session before" in text.stdout
     assert text.exit_code == 0
 
 

@@ -43,7 +43,7 @@ def check(
     answer, seen = _read(file), None if shown is None else _projection(shown)
     with open_knowledge(kb, config) as knowledge:
         report = knowledge.check(
-            [line for line in answer.splitlines() if line.strip()] if ids else answer,
+            [line for line in answer.split("\n") if line.strip()] if ids else answer,
             session=session,
             shown=seen,
             scope=scope or None,
@@ -73,7 +73,7 @@ def _projection(file: Path) -> Mapping[str, Any]:
         found = json.loads(_read(str(file)))
     except ValueError as error:
         raise InvalidRequest(f"{str(file)!r} holds no JSON: {error}", way_out="Give what `--json` printed.") from error
-    if isinstance(found, Mapping):
+    if isinstance(found, Mapping) and isinstance(found.get("evidence"), list):
         return found
     raise InvalidRequest(
         f"{str(file)!r} holds no projection", way_out="Give what `citewell lookup --agent --json` printed."

@@ -20,7 +20,7 @@ _STATUS = {
     "empty_store": "the knowledge base is empty",
     "no_match": "nothing was found under these filters",
     "below_similarity": "something was found, but nothing close enough to the query",
-    "all_already_shown": "all that was found has been shown in this session before",
+    "all_already_shown": "all of this evidence has been shown in this session before",
 }
 _KEYS = ("status", "degraded", "query", "notice", "evidence", "omitted", "omitted_count")
 _ITEM_KEYS = ("document_id", "source", "title", "breadcrumb", "content", "similarity", "why", "truncated")
