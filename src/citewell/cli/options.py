@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from citewell.config import Settings
 
 KbOption = Annotated[
-    str | None, typer.Option("--kb", envvar="CITEWELL_KB", help="The store: a directory. Default: ./.citewell.")
+    str | None,
+    typer.Option(
+        "--kb",
+        envvar="CITEWELL_KB",
+        help="The store: a directory, milvus:PATH.db, or the URI of a Milvus server. Default: ./.citewell.",
+    ),
 ]
 ConfigOption = Annotated[
     Path | None,
