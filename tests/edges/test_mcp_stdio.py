@@ -95,8 +95,8 @@ def test_standard_output_carries_the_protocol_alone_and_the_handshake_waits_for_
     out, err, code = process.end()
     assert (out, code) == ("", 0)
     assert "loaded before serving: []" in err
-    for what in ("opening", "passages", "a query", "closing"):
-        for way in ("printed", "written", "a child on", "logged", "warned of"):
+    for what in ("opening", "passages", "a query", "closing", "the end"):
+        for way in ("printed", "written", "a child on", "logged", "said by C", "warned of"):
             assert f"{way} {what}" in err
 
 

@@ -7,6 +7,8 @@ With FILE, the store opens when that file is there.
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import logging
 import os
 import subprocess
@@ -32,10 +34,11 @@ def heavy() -> list[str]:
 
 def shout(what: str) -> None:
     """Write to standard output in every way that a library may."""
-    print(f"printed {what}", flush=True)  # noqa: T201 - that is what is tried
+    print(f"printed {what}")  # noqa: T201 - that is what is tried; it may stay in a buffer until the process ends
     os.write(1, f"written {what}\n".encode())
     subprocess.run([sys.executable, "-c", f"print('a child on {what}')"], check=True)
     logging.getLogger("library").warning("logged %s", what)
+    ctypes.CDLL(None).puts(f"said by C {what}".encode())  # as above, in the buffer of the C library
     warnings.warn(f"warned of {what}", stacklevel=1)
 
 
@@ -73,5 +76,6 @@ def opened() -> Knowledge:
 
 
 if __name__ == "__main__":
+    atexit.register(shout, "the end")
     sys.stderr.write(f"loaded before serving: {heavy()}\n")
     serve(opened, caller=ANYONE, version="1.2.3")

@@ -7,6 +7,7 @@ error, as logs do. It knows no option of the command line.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ def serve(
 ) -> None:
     """Serve one client until it closes standard input; an interrupt ends the process at once, as SIGTERM does.
 
-    To be called in the main thread.
+    To be called in the main thread. What the process prints afterwards goes to standard error.
 
     Args:
         opened: opens the Knowledge; called in a thread, again if it failed, and closed here.
@@ -55,4 +56,6 @@ async def _serve(opened: Callable[[], Knowledge], caller: Caller, version: str, 
                 await asyncio.to_thread(desk.close)
                 await source.close()
     finally:
+        # What still waits in buffers, and what is printed while Python ends, must not follow the protocol either.
+        os.dup2(2, 1)
         desk.close()
