@@ -1,0 +1,100 @@
+"""`citewell serve` as a process: it serves HTTP and MCP, ends gracefully, and refuses what is unsafe."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from served import served
+from typer.testing import CliRunner
+
+from citewell import Knowledge, Settings
+from citewell.cli import app
+from citewell.testing.fakes import HashEmbedder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With an empty store, which needs no model to answer."""
+    (tmp_path / "citewell.toml").write_text('[server]\nport = 1\n[retrieval.search]\nmode = "hybrid"\n')
+    Knowledge.open(tmp_path / "kb", settings=Settings.of({}), embedder=HashEmbedder()).close()
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("API-4", "API-2")
+@pytest.mark.timeout(240)
+def test_one_process_serves_http_and_mcp_and_ends_when_it_is_told_to(folder: Path) -> None:
+    with served(folder) as server, httpx2.Client(base_url=server.address, timeout=60) as http:
+        assert server.address.startswith("http://127.0.0.1:")
+        assert not server.address.endswith(":1")
+        assert http.get("/healthz").json() == {"status": "ok"}
+        assert http.get("/v1/documents").json() == {"documents": [], "next": None}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        kinds = {"accept": "application/json, text/event-stream"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        opened = http.post("/mcp", json={**asked, "method": "initialize", "params": hello}, headers=kinds)
+        assert opened.status_code == 200
+        session = {**kinds, "mcp-session-id": opened.headers["mcp-session-id"]}
+        assert "lookup_knowledge" in http.post("/mcp", json=asked, headers=session).text
+        assert http.post("/mcp", json=asked, headers={**kinds, "Host": "evil.example"}).status_code == 421
+        assert server.end(signal.SIGTERM) == 0
+    said = [json.loads(line) for line in server.lines if line.startswith("{")]
+    assert [line["path"] for line in said if line["event"] == "request"][:2] == ["/healthz", "/v1/documents"]
+    assert sum(line.startswith("citewell: serving ") for line in server.lines) == 1
+    with Knowledge.open(folder / "kb", settings=Settings.of({}), embedder=HashEmbedder()) as knowledge:
+        assert knowledge.status().documents == 0
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("API-4", "API-2")
+@pytest.mark.timeout(240)
+def test_ctrl_c_ends_it_as_well_and_a_taken_port_is_named(folder: Path) -> None:
+    with served(folder) as server:
+        port = server.address.rpartition(":")[2]
+        other = subprocess.run(
+            [sys.executable, "-m", "citewell", "serve", "--kb", str(folder / "kb"), "--port", port],
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert other.returncode == 2
+        assert f"127.0.0.1:{port} can't be listened on: Address already in use" in other.stderr
+        assert server.end(signal.SIGINT) == 0
+
+
+@pytest.mark.requirement("API-4")
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.1"])  # noqa: S104 - refused
+def test_it_does_not_listen_where_others_reach_it_without_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(app, ["serve", "--host", host, "--kb", str(tmp_path / "kb")])
+    assert said.exit_code == 2
+    assert f"may listen on loopback alone, and '{host}' can be reached from elsewhere" in said.stderr
+    assert not (tmp_path / "kb").exists()
+
+
+@pytest.mark.requirement("API-4")
+def test_without_the_extra_it_names_it(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('fastapi', 'starlette', 'uvicorn', 'structlog', 'mcp'):\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "sys.argv = ['citewell', 'serve']\n"
+        "from citewell.cli import main\n"
+        "main()"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ}
+    )
+    assert said.returncode == 2
+    assert "serving needs the extra `server`, which is not installed" in said.stderr
+    assert "pip install 'citewell[server]'" in said.stderr
