@@ -13,6 +13,7 @@ import logging
 import re
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -164,11 +165,6 @@ class Client:
                 self._unseen[collection] = 0
         return answer
 
-    def guarded(self, action: Callable[[], T]) -> T:
-        """Do something else with pymilvus, such as turning a page; what it raises comes out translated."""
-        with self._translating("read"):
-            return action()
-
     def load(self, *collections: str) -> None:
         """Make collections searchable, side by side, and again whenever the store is opened anew.
 
@@ -218,8 +214,10 @@ class Client:
         address = self.location if self._path is None else str(self._path)
         client_of = _pymilvus().MilvusClient
         with self._translating("connect"):
-            # Dedicated: the client that pymilvus shares would go on speaking to an engine that was stopped.
-            return client_of(uri=address, token=self._token or "", timeout=self.timeout_s, dedicated=True)
+            # A connection of its own: one that pymilvus shares would go on speaking to an engine that was stopped, or
+            # be closed by somebody else. Version 2 is asked for that by an alias, version 3 by `dedicated`.
+            apart = {"dedicated": True, "alias": f"citewell-{uuid.uuid4().hex}"}
+            return client_of(uri=address, token=self._token or "", timeout=self.timeout_s, **apart)
 
     @contextmanager
     def _translating(self, name: str) -> Iterator[None]:
