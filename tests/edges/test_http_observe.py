@@ -140,7 +140,7 @@ class Collector(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:  # type: ignore[override]  # nothing is said
+    def log_message(self, *_: object) -> None:
         pass
 
 

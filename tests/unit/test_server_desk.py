@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import sys
 import threading
 from collections.abc import Callable
 
@@ -236,3 +238,26 @@ def test_who_is_slow_to_take_an_event_still_gets_the_last_one() -> None:
         return seen
 
     assert queued(talked) == ["waiting", "done"]
+
+
+@pytest.mark.requirement("API-4")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
+def test_an_ingestion_and_the_threads_that_it_starts_give_way_to_lookups() -> None:
+    nice: list[int] = []
+
+    def ask() -> None:
+        nice.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    def work(_: object) -> IngestReport:
+        ask()
+        started = threading.Thread(target=ask)
+        started.start()
+        started.join()
+        return REPORT
+
+    async def talked(jobs: Jobs) -> None:
+        await states(jobs.start("ann", 1, work))
+        ask()
+
+    queued(talked)
+    assert nice == [10, 10, os.getpriority(os.PRIO_PROCESS, 0)]

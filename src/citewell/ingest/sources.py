@@ -106,7 +106,7 @@ def _check_texts(document: Document, doc_id: str, texts: Texts) -> None:
         value = getattr(document, name)
         if not isinstance(value, str):
             raise InvalidRequest(f"the {name} of {doc_id!r} is {type(value).__name__}, not text")
-    if not isinstance(document.format, str) or document.format not in texts:
+    if document.format not in tuple(texts):  # by ==, whatever it is
         raise InvalidRequest(
             f"the format of {doc_id!r} can't be {document.format!r}", way_out=f"Choose one of {', '.join(texts)}."
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -34,6 +35,9 @@ _GRACE_S: Final = 10
 """How long requests that run may go on after the server was told to end."""
 
 _BACKLOG: Final = 512
+
+_SWITCH_S: Final = 0.001
+"""How long a thread keeps Python's lock when others want it: the event loop waits for one turn of each at most."""
 
 
 def serve(
@@ -63,6 +67,7 @@ def serve(
         spans = stack.enter_context(_spans(settings.server))
         knowledge = stack.enter_context(opened())
         log_to(log)
+        sys.setswitchinterval(_SWITCH_S)
         app = create_app(knowledge, beside=partial(_beside, version=version), version=version, spans=spans)
         server = _Server(_config(app), app.state.house.jobs, partial(told, _address(settings.server, listening)))
         server.run(sockets=[listening])

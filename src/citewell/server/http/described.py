@@ -111,7 +111,7 @@ def _with_nulls(routers: Sequence[APIRouter], schema: Description) -> None:
     """Examples as they were given: FastAPI takes what is null out of them."""
     for route in (route for router in routers for route in router.routes):
         if isinstance(route, APIRoute) and route.include_in_schema:
-            for method in route.methods:
+            for method in route.methods or ():
                 told = schema["paths"][route.path_format][method.lower()]["responses"]
                 for status, given in route.responses.items():
                     told[str(status)]["content"] = given["content"]

@@ -1,0 +1,202 @@
+"""A server under load: clients that look things up while a folder is ingested over HTTP, and the same load when idle.
+
+    python bench/serve_load.py [--data ../shared/data/k8s-docs] [--seconds 60] [--clients 16] [--think 0.5]
+
+Starts `citewell serve` over a store with the demo's runbooks, with the default model. Each client asks, reads the
+answer, waits for `--think` seconds and asks again: dense and hybrid lookups, with and without neighbours, evidence,
+checks. A further one asks /healthz ten times a second. Bounds: no error; lookups' p50 at most twice that of the idle
+server; p99 of /healthz under 50 ms; memory grows by at most 25% over the last two thirds of the loaded time. Exit code
+1 if a bound is missed, or, with `--report-only`, if there was an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import httpx2
+
+QUERIES = (
+    "why is the pool exhausted", "how do I roll back a deployment", "certificate expired", "节点磁盘压力怎么办",
+    "pod stuck in pending", "liveness probe keeps failing", "POOL-1042", "how are secrets mounted", "网络策略",
+    "what does eviction do",
+)  # fmt: skip
+_TIMES_IDLE, _PING_MS, _GROWTH = 2.0, 50.0, 1.25
+_EVERY_S = 0.1
+
+
+@dataclass
+class Load:
+    """What was measured: seconds by kind of request, errors, resident bytes as time went on."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"lookup": [], "other": [], "ping": []})
+    errors: list[str] = field(default_factory=list)
+    resident: list[int] = field(default_factory=list)
+
+    def at(self, kind: str, share: float) -> float:
+        """A percentile, in milliseconds."""
+        values = sorted(self.seconds[kind])
+        return 1000 * values[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, int]]:
+    """A server over a store in the folder: its address and process id."""
+    settings = '[server]\nrate = 0\nmax-body = 100000000\n[retrieval.search]\nmode = "hybrid"\n'
+    (folder / "citewell.toml").write_text(settings)
+    command = [sys.executable, "-m", "citewell", "serve", "--port", "0", "--kb", "kb", "--config", "citewell.toml"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, stderr=log)
+    try:
+        yield _address(folder / "log", process), process.pid
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
+    while process.poll() is None:
+        found = re.search(r"^citewell: serving (\S+)", log.read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+        time.sleep(0.1)
+    raise SystemExit(f"the server did not start: {log.read_text()}")
+
+
+def resident(process: int) -> int:
+    """Bytes of memory that a process has."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
+
+
+async def timed(http: httpx2.AsyncClient, load: Load, kind: str, method: str, path: str, body: object = None) -> object:
+    """One request, whose time and error are kept."""
+    started = time.perf_counter()
+    try:
+        answer = await http.request(method, path, json=body)
+    except httpx2.HTTPError as error:
+        load.errors.append(f"{method} {path}: {type(error).__name__}: {error}")
+        return None
+    load.seconds[kind].append(time.perf_counter() - started)
+    if answer.status_code != 200:
+        load.errors.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
+        return None
+    return answer.json()
+
+
+async def client(http: httpx2.AsyncClient, load: Load, number: int, until: float, think_s: float) -> None:
+    """Asks until the time is over."""
+    for turn in itertools.count():
+        if time.perf_counter() >= until:
+            return
+        query = QUERIES[(number + turn) % len(QUERIES)]
+        mode, agent = ("dense", "hybrid", "hybrid")[turn % 3], turn % 2 == 0
+        body = {"query": query, "mode": mode, "agent": agent, "neighbours": turn % 2}
+        found = await timed(http, load, "lookup", "POST", "/v1/lookup", body)
+        if isinstance(found, dict) and not agent and found["evidence"] and turn % 3 == 1:
+            key = found["evidence"][0]["evidence_key"]
+            await timed(http, load, "other", "GET", "/v1/evidence/" + key.replace("#", "%23") + "?neighbours=1")
+            await timed(http, load, "other", "POST", "/v1/check", {"answer": f"It is so [{key}].", "shown": [key]})
+        await asyncio.sleep(think_s)
+
+
+async def pinging(http: httpx2.AsyncClient, load: Load, process: int, until: float) -> None:
+    """Asks whether the server lives, and looks at its memory."""
+    while time.perf_counter() < until:
+        await timed(http, load, "ping", "GET", "/healthz")
+        load.resident.append(resident(process))
+        await asyncio.sleep(_EVERY_S)
+
+
+async def loaded(address: str, process: int, clients: int, seconds: float, think_s: float) -> Load:
+    """What the clients measure."""
+    load, until = Load(), time.perf_counter() + seconds
+    limits = httpx2.Limits(max_connections=clients + 2)
+    async with (
+        httpx2.AsyncClient(base_url=address, timeout=60, limits=limits) as http,
+        httpx2.AsyncClient(base_url=address, timeout=60) as apart,
+    ):
+        asking = [client(http, load, number, until, think_s) for number in range(clients)]
+        await asyncio.gather(*asking, pinging(apart, load, process, until))
+    return load
+
+
+def ingest(address: str, folder: Path) -> str:
+    """Upload a folder's Markdown; the address of the job."""
+    names = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    uploads = [("files", (path.relative_to(folder).as_posix(), path.read_bytes())) for path in names]
+    answer = httpx2.post(f"{address}/v1/ingest", files=uploads, timeout=60)
+    answer.raise_for_status()
+    return f"{address}{answer.headers['location']}"
+
+
+def wait_for(job: str) -> None:
+    """Until the job has ended."""
+    while httpx2.get(job).json()["state"] in ("waiting", "running"):
+        time.sleep(0.2)
+
+
+def shown(name: str, load: Load) -> None:
+    """Print what was measured."""
+    mib = [value / 2**20 for value in load.resident]
+    print(f"{name}: {len(load.seconds['lookup'])} lookups, {len(load.errors)} errors")
+    for kind in load.seconds:
+        p50, p99, most = (load.at(kind, share) for share in (0.5, 0.99, 1))
+        print(f"  {kind:<7} p50 {p50:7.1f} ms  p99 {p99:7.1f} ms  max {most:7.1f} ms")
+    third = mib[len(mib) // 3]
+    print(f"  memory  {mib[0]:.0f} MiB at first, {third:.0f} after a third, {mib[-1]:.0f} at last", flush=True)
+    for error in load.errors[:5]:
+        print(f"  error   {error}")
+
+
+def missed(idle: Load, busy: Load) -> list[str]:
+    """The bounds that don't hold."""
+    third = len(busy.resident) // 3
+    bounds = {
+        "no error": not idle.errors and not busy.errors,
+        f"p50 <= {_TIMES_IDLE:g} x idle": busy.at("lookup", 0.5) <= _TIMES_IDLE * idle.at("lookup", 0.5),
+        f"p99 of /healthz < {_PING_MS:g} ms": busy.at("ping", 0.99) < _PING_MS,
+        f"memory x {_GROWTH} at most": busy.resident[-1] <= _GROWTH * max(busy.resident[third], 1),
+    }
+    return [name for name, held in bounds.items() if not held]
+
+
+def main() -> int:
+    """Run both phases and print the figures."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--data", type=Path, default=Path("../shared/data/k8s-docs"))
+    options.add_argument("--seconds", type=float, default=60)
+    options.add_argument("--idle-seconds", type=float, default=20)
+    options.add_argument("--clients", type=int, default=16)
+    options.add_argument("--think", type=float, default=0.5)
+    options.add_argument("--report-only", action="store_true")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, process):
+        wait_for(ingest(address, Path(str(files("citewell.demo") / "corpus"))))
+        asyncio.run(loaded(address, process, chosen.clients, 3, 0.1))  # warm up
+        idle = asyncio.run(loaded(address, process, chosen.clients, chosen.idle_seconds, chosen.think))
+        shown("idle", idle)
+        job = ingest(address, chosen.data)
+        busy = asyncio.run(loaded(address, process, chosen.clients, chosen.seconds, chosen.think))
+        shown("during an ingestion", busy)
+        state = httpx2.get(job).json()
+        print(f"  the ingestion is {state['state']}: {json.dumps(state['progress'])}")
+    broken = missed(idle, busy)
+    print(f"bounds {'held' if not broken else 'MISSED: ' + ', '.join(broken)}")
+    return int(bool(idle.errors or busy.errors) if chosen.report_only else bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
