@@ -6,7 +6,7 @@ It knows LlamaIndex's tools; what the tool is and does stands in `citewell.tool`
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from llama_index.core.bridge.pydantic import BaseModel, ConfigDict
 from llama_index.core.tools import FunctionTool, ToolMetadata
@@ -29,7 +29,7 @@ class CitewellToolSpec(BaseToolSpec):
     raised, and LlamaIndex's agents tell the model; nothing found is no error.
     """
 
-    spec_functions: ClassVar[list[SPEC_FUNCTION_TYPE]] = [(NAME, f"a{NAME}")]
+    spec_functions: list[SPEC_FUNCTION_TYPE] = [(NAME, f"a{NAME}")]  # noqa: RUF012 - as LlamaIndex declares it
 
     def __init__(self, knowledge: Knowledge, **fixed: Unpack[LookupOptions]) -> None:
         """Nothing is looked up yet.
