@@ -7,6 +7,8 @@ from typing import Any
 
 Json = Mapping[str, Any]
 
+_LARGEST = 1e15
+
 
 def mapping(value: object) -> Json:
     """The object, or an empty one."""
@@ -19,10 +21,10 @@ def objects(value: object) -> list[Json]:
 
 
 def number(value: object) -> float | None:
-    """A finite number; a truth value is none."""
+    """A number that a drawing can place: finite, and not so large that sums of such overflow; a truth value is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if abs(value) < float("inf") else None
+    return value if abs(value) <= _LARGEST else None
 
 
 def scored(value: float | None, places: int = 3) -> str:
