@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 
 from citewell import Document, Knowledge
 from citewell.server.observe.logs import log_to
+from citewell.server.serve import _beside
 
 ALL = ["a.md", "b.md", "both.md", "open.md"]
 HIDDEN = {"team-a": ["beta", "sail", "b.md", "team-b", "open"], "team-b": ["alpha", "wheel", "a.md", "team-a", "open"]}
@@ -27,7 +29,8 @@ def knowledge() -> Iterator[Knowledge]:
 
 @pytest.fixture
 def http(knowledge: Knowledge) -> Iterator[TestClient]:
-    with client(knowledge) as opened:
+    """Of all that one process serves: what stands beside HTTP must open no way around it."""
+    with client(knowledge, beside=partial(_beside, version="1")) as opened:
         yield opened
 
 
@@ -105,7 +108,7 @@ def test_a_call_may_narrow_its_scope_and_not_widen_it(http: TestClient, method: 
     [
         ("POST", "/v1/lookup"), ("GET", "/v1/evidence/a.md%23chunk-0"), ("POST", "/v1/check"), ("GET", "/v1/documents"),
         ("DELETE", "/v1/documents/a.md"), ("POST", "/v1/ingest"), ("GET", "/v1/ingest/x"),
-        ("GET", "/v1/ingest/x/events"), ("GET", "/metrics"), ("GET", "/nowhere"),
+        ("GET", "/v1/ingest/x/events"), ("GET", "/metrics"), ("GET", "/nowhere"), ("POST", "/mcp"),
     ],
 )  # fmt: skip
 def test_without_a_known_token_nothing_is_told(http: TestClient, method: str, path: str, given: str | None) -> None:
