@@ -299,3 +299,20 @@ def test_vectors_are_told_by_the_digest_of_what_they_were_made_of(store: MilvusS
     assert held[new.chunks[0].context_digest] == pytest.approx(first)
     assert held[new.chunks[1].context_digest] == pytest.approx(second)
     assert store.vectors("b.md") == {}
+
+
+@pytest.mark.requirement("SAFE-2")
+def test_half_a_character_can_be_asked_for_and_is_nowhere(store: MilvusStore) -> None:
+    half = "\ud800"
+    put(store, "a.md", ["shared"], category="ops", scope="team", metadata={"m": "v"})
+    for filters in (Filters(category=half), Filters(scope=(half,)), Filters(where=(("m", half),))):
+        assert look(store, "shared", filters).everywhere == []
+    assert look(store, "shared", Filters(exclude_documents=(half,))).everywhere == [key("a.md")]
+    assert store.stored(half) is None
+    assert store.delete([half]) == 0
+    assert store.holders(half) == []
+    assert store.vectors(half) == {}
+    assert texts_of(store, [key(half)]) == {}
+    with store.snapshot() as snapshot:
+        assert snapshot.similarities(EMBEDDER.embed_query("shared"), [key(half)]) == {}
+    assert store.sessions().shown(half, None, since=0) == {}

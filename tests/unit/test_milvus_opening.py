@@ -149,3 +149,26 @@ def test_an_error_of_citewells_own_stays_as_it_is_and_a_long_one_is_cut() -> Non
     own = StoreLocked("held", way_out="Wait.")
     assert translated(own, "x") is own
     assert len(translated(RuntimeError("long " * 1_000), "x").message) < 400
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(
+    "said", ["Fail connecting to server on {}, illegal connection params", "{}: connection refused"]
+)
+@pytest.mark.parametrize("where", ["http://127.0.0.1:14010", "http://manifest.corrupt.example:19530"])
+def test_an_address_that_looks_like_a_fault_is_none(said: str, where: str) -> None:
+    error = translated(RuntimeError(said.format(where.removeprefix("http://"))), where)
+    assert "does not answer" in error.message
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_the_folder_of_a_store_that_looks_like_a_fault_is_none() -> None:
+    error = translated(RuntimeError("/data/manifest/kb.db is odd"), "milvus:/data/manifest/kb.db")
+    assert type(error) is StoreError
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("location", ["http://", "https://:19530", "http://db:99999", "http://db:port", "http://db:0"])
+def test_an_address_without_a_host_or_with_no_port_that_can_be_is_refused(location: str) -> None:
+    with pytest.raises(InvalidRequest, match="names no Milvus"):
+        MilvusStore.open(location)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from citewell.adapters.milvus.schema import MAX_FIELD_BYTES
@@ -50,6 +52,18 @@ def to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Let what does not have the form in which it was written come out as damage, by name."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise StoreCorrupt(
+            f"{what} can't be read: {type(error).__name__}: {error}",
+            way_out="Restore the store from a backup, or ingest the documents into a new one; keep it until then.",
+        ) from error
+
+
 def chunk_body(record: DocumentRecord, chunk: Chunk) -> str:
     """All that a search hands out of a chunk."""
     return to_json(
@@ -72,22 +86,32 @@ def chunk_body(record: DocumentRecord, chunk: Chunk) -> str:
 
 def read_chunk(key: str, body: str) -> StoredChunk:
     """The inverse of `chunk_body`, for the chunk with this evidence key."""
-    held: dict[str, Any] = json.loads(body)
-    return StoredChunk(
-        evidence_key=key,
-        doc_id=held["document"],
-        chunk_index=held["index"],
-        text=held["text"],
-        source=held["source"],
-        title=held["title"],
-        breadcrumb=held["breadcrumb"],
-        category=held["category"],
-        scope=_labels(held["scope"]),
-        span=(held["span"][0], held["span"][1]),
-        locator=Locator(**held["place"]),
-        metadata=held["metadata"],
-        digest=held["digest"],
-    )
+    with reading(f"the chunk {key!r}"):
+        held: dict[str, Any] = json.loads(body)
+        return StoredChunk(
+            evidence_key=key,
+            doc_id=held["document"],
+            chunk_index=held["index"],
+            text=held["text"],
+            source=held["source"],
+            title=held["title"],
+            breadcrumb=held["breadcrumb"],
+            category=held["category"],
+            scope=_labels(held["scope"]),
+            span=(held["span"][0], held["span"][1]),
+            locator=Locator(**held["place"]),
+            metadata=held["metadata"],
+            digest=held["digest"],
+        )
+
+
+_RECORD = re.compile(r'\{"document":("(?:[^"\\]|\\.)*"),')
+
+
+def key_in_record(body: str) -> str:
+    """The document id in the first part of a record; blank if there is none."""
+    found = _RECORD.match(body)
+    return str(json.loads(found[1])) if found else ""
 
 
 _DOCUMENT = re.compile(r'\{"document":("(?:[^"\\]|\\.)*"),"index":(\d+),')
@@ -122,28 +146,32 @@ def record_body(record: DocumentRecord, characters: int, *, parts: bool) -> str:
 
 def has_parts(body: str) -> bool:
     """What `record_body` was told."""
-    return bool(json.loads(body)["parts"])
+    with reading("a document's record"):
+        return bool(json.loads(body)["parts"])
 
 
 def read_record(body: str) -> DocumentRecord:
     """The inverse of `record_body`."""
-    held: dict[str, Any] = json.loads(body)
-    return DocumentRecord(
-        doc_id=held["document"],
-        title=held["title"],
-        source=held["source"],
-        category=held["category"],
-        scope=_labels(held["scope"]),
-        metadata=held["metadata"],
-        headings=tuple(held["headings"]),
-        fingerprint=held["fingerprint"],
-        content_digest=held["content"],
-    )
+    with reading("a document's record"):
+        held: dict[str, Any] = json.loads(body)
+        return DocumentRecord(
+            doc_id=held["document"],
+            title=held["title"],
+            source=held["source"],
+            category=held["category"],
+            scope=_labels(held["scope"]),
+            metadata=held["metadata"],
+            headings=tuple(held["headings"]),
+            fingerprint=held["fingerprint"],
+            content_digest=held["content"],
+        )
 
 
 def read_info(body: str, chunks: int) -> DocumentInfo:
     """A row of the catalogue."""
-    record, characters = read_record(body), int(json.loads(body)["characters"])
+    record = read_record(body)
+    with reading(f"the record of {record.doc_id!r}"):
+        characters = int(json.loads(body)["characters"])
     return DocumentInfo(
         doc_id=record.doc_id,
         title=record.title,
@@ -182,10 +210,11 @@ def binding_body(binding: StoreBinding, schema: int) -> str:
 
 def read_binding(body: str) -> tuple[StoreBinding, int]:
     """The binding and the version of the schema."""
-    held: dict[str, Any] = json.loads(body)
-    prefixes = (str(held["prefixes"][0]), str(held["prefixes"][1]))
-    embedder = EmbedderIdentity(held["name"], held["dimensions"], held["fingerprint"], prefixes)
-    return StoreBinding(embedder, held["analyzer"]), int(held["schema"])
+    with reading("what the store was filled with (its binding)"):
+        held: dict[str, Any] = json.loads(body)
+        prefixes = (str(held["prefixes"][0]), str(held["prefixes"][1]))
+        embedder = EmbedderIdentity(held["name"], held["dimensions"], held["fingerprint"], prefixes)
+        return StoreBinding(embedder, held["analyzer"]), int(held["schema"])
 
 
 def _labels(labels: list[str] | None) -> tuple[str, ...] | None:

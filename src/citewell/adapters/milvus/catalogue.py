@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from citewell.adapters.milvus.bodies import parts_of
+from citewell.adapters.milvus.bodies import key_in_record, parts_of
 from citewell.adapters.milvus.filters import both, literal, literals, token
 from citewell.adapters.milvus.schema import MAX_WIDTH
+from citewell.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,6 +84,10 @@ class Catalogue:
         found = pages(self._client, self._name, f"kind == {literal(kind)}", ["id", "version"])
         return [int(row["version"]) for rows in found for row in rows]
 
+    def part_ids(self) -> set[str]:
+        """The ids of all parts."""
+        return {str(row["id"]) for rows in pages(self._client, self._name, 'kind == "part"', ["id"]) for row in rows}
+
     def put(self, rows: Sequence[Row]) -> None:
         """Write these rows in place of those with the same ids, all in one request."""
         data = [entry for row in rows for entry in self._entries(row)]
@@ -107,15 +112,15 @@ class Catalogue:
         """Bring what Milvus has in memory into files."""
         self._client.flush(self._name)
 
-    def parts(self, owner: str, version: int, count: int) -> str:
-        """What comes behind the first part of a long body."""
+    def parts(self, owner: str, version: int, count: int) -> str | None:
+        """What comes behind the first part of a long body; None if some of it is not there (any more)."""
         ids = [part_id(owner, version, number) for number in range(1, count + 1)]
         rows = self._client.call(
             "query", self._name, filter=f"id in {literals(ids)}", output_fields=["id", "body"],
             consistency_level="Session",
         )  # fmt: skip
         held = {row["id"]: str(row["body"]) for row in rows}
-        return "".join(held.get(each, "") for each in ids)
+        return "".join(held[each] for each in ids) if len(held) == count else None
 
     def written(self, after: int, until: int) -> list[Row]:
         """The documents of versions in (after, until], with their centres, in the order of the versions."""
@@ -153,12 +158,44 @@ class Catalogue:
 
     def _whole(self, rows: Iterable[Any]) -> Iterator[Row]:
         for row in rows:
-            rest = self.parts(row["id"], row["version"], row["more"]) if row["more"] else ""
-            centre = np.array(row["centre"], dtype=np.float32) if "centre" in row else None
-            yield Row(
-                row["id"], row["kind"], int(row["version"]), int(row["number"]), row["body"] + rest,
-                row.get("content", ""), centre,
-            )  # fmt: skip
+            whole = self._with_parts(row)
+            if whole is not None:
+                yield whole
+
+    def _with_parts(self, row: Any) -> Row | None:  # noqa: ANN401 - a mapping of pymilvus's own
+        """The row, its body whole; None if it has gone since it was read."""
+        rest = self.parts(row["id"], row["version"], row["more"]) if row["more"] else ""
+        if rest is None:
+            return self._read_again(row)
+        centre = np.array(row["centre"], dtype=np.float32) if "centre" in row else None
+        return Row(
+            row["id"], row["kind"], int(row["version"]), int(row["number"]), row["body"] + rest,
+            row.get("content", ""), centre,
+        )  # fmt: skip
+
+    def _read_again(self, before: Any) -> Row | None:  # noqa: ANN401 - a mapping of pymilvus's own
+        """A row whose parts are not there: replaced or removed meanwhile, with its parts, or else damaged."""
+        rows = self._client.call(
+            "query", self._name, filter=f"id == {literal(before['id'])}", output_fields=list(before),
+            consistency_level="Strong",
+        )  # fmt: skip
+        if not rows:
+            return None
+        if rows[0]["version"] == before["version"]:
+            raise StoreCorrupt(
+                f"the record of {key_in_record(before['body']) or before['id']!r} lacks its end: the store is damaged",
+                way_out="Restore the store from a backup, or ingest the documents into a new one; keep this one until"
+                " then.",
+            )
+        return self._with_parts(rows[0])
+
+
+def damaged_parts(what: str) -> StoreCorrupt:
+    """A text that is longer than one field lacks its end."""
+    return StoreCorrupt(
+        f"{what!r} lacks a part of its text: the store is damaged",
+        way_out="Run `citewell verify --repair` and ingest again: it writes what is missing.",
+    )
 
 
 def part_id(owner: str, version: int, number: int) -> str:

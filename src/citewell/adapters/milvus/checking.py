@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from citewell.adapters.milvus.bodies import read_record, without_fingerprint
-from citewell.adapters.milvus.catalogue import HEAD, Row
+from citewell.adapters.milvus.catalogue import HEAD, Row, part_id
 from citewell.model import Finding, VerifyReport
 
 if TYPE_CHECKING:
@@ -25,17 +25,22 @@ def verify(chunks: Chunks, catalogue: Catalogue, state: State, *, repair: bool) 
     """Compare; with `repair`, remove rows that belong to no document, and let the next ingestion write what is missing.
 
     A document of which chunks are missing keeps those that are there, and loses its fingerprint: the next ingestion
-    takes it for changed and writes it whole. Nothing that can be read is removed.
+    takes it for changed and writes it whole. Nothing that can be read is removed; a chunk whose text lacks its end
+    can't be.
     """
-    held = Counter(int(row["version"]) for row in chunks.rows("version >= 0", ["version"]))
+    rows = [(str(row["id"]), int(row["version"]), int(row["more"])) for row in chunks.rows("", ["version", "more"])]
+    parts = catalogue.part_ids()
+    cut = {id_ for id_, version, more in rows if not _has_parts(id_, version, more, parts)}
+    held = Counter(version for id_, version, _ in rows if id_ not in cut)
     documents = list(catalogue.of_kind("document"))
     known = {row.version for row in documents}
-    strangers = sorted(held.keys() - state.live(known))
+    strangers = sorted({version for _, version, _ in rows} - state.live(known))
     short = [row for row in documents if held[row.version] < row.number]
     total = sum(min(held[row.version], row.number) for row in documents)
     findings = [*_missing(short, held, repaired=repair), *_orphaned(strangers, held, repaired=repair)]
     if repair and findings:
         chunks.remove(f"version in {strangers}") if strangers else None
+        chunks.remove_ids(sorted(cut))
         catalogue.put([replace(row, number=held[row.version], body=without_fingerprint(row.body)) for row in short])
     if (len(documents), total) != (state.head.documents, state.head.chunks):
         counted = (
@@ -46,6 +51,11 @@ def verify(chunks: Chunks, catalogue: Catalogue, state: State, *, repair: bool) 
         if repair:
             _recount(catalogue, state, len(documents), total)
     return VerifyReport(total, tuple(findings))
+
+
+def _has_parts(id_: str, version: int, more: int, parts: set[str]) -> bool:
+    """Whether all is there that lies behind the first part of a chunk's body."""
+    return all(part_id(id_, version, number) in parts for number in range(1, more + 1))
 
 
 def _missing(short: list[Row], held: Counter[int], *, repaired: bool) -> Iterator[Finding]:

@@ -175,6 +175,11 @@ class Chunks:
         """Remove the rows that an expression matches."""
         self._client.call("delete", self._name, filter=chosen)
 
+    def remove_ids(self, ids: Sequence[str]) -> None:
+        """Remove the rows with these primary keys."""
+        for start in range(0, len(ids), _AT_ONCE):
+            self.remove(f"id in {literals(ids[start : start + _AT_ONCE])}")
+
     def count(self, chosen: str) -> int:
         """How many rows an expression matches."""
         rows = self._client.call(

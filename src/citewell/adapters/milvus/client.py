@@ -19,9 +19,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from citewell.adapters.milvus.faults import translated
-from citewell.adapters.milvus.lite import flushing, hold, let_go, lite_path, restart, steadily, write_lock
+from citewell.adapters.milvus.lite import flushing, generation, hold, let_go, lite_path, restart, steadily, write_lock
 from citewell.errors import InvalidRequest, StoreUnreachable, StoreVersion
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Client:
     """
 
     def __init__(self, location: str, *, token: str | None = None, timeout_s: float = 10.0) -> None:
-        if not location.startswith(("milvus:", "http://", "https://")):
+        if not (location.startswith("milvus:") or _is_address(location)):
             raise InvalidRequest(f"{location!r} names no Milvus", way_out="Give milvus:PATH.db or http://HOST:PORT.")
         _pymilvus()
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what it logs as errors comes out as ours
@@ -108,8 +109,10 @@ class Client:
         self._unseen: dict[str, int] = {}
         """Per collection: changes that a read of the level `Session` may miss, since one of the level `Strong`."""
         self._path: Path | None = lite_path(location) if location.startswith("milvus:") else None
+        self._generation = 0
         if self._path is not None:
             hold(self._path)
+            self._generation = generation(self._path)
         try:
             self._client = self._connected()
             self.server = server_of(str(self.call("get_server_version")))
@@ -139,10 +142,30 @@ class Client:
             return self._call_server(name, str(args[0]) if args else "", args, options)
 
     def _made(self, name: str, args: tuple[object, ...], options: dict[str, object]) -> Any:  # noqa: ANN401 - as `call`
+        if self._path is not None:
+            self._follow(self._path)
         return getattr(self._client, name)(*args, **options)
 
     def _call_lite(self, path: Path, name: str, make: Callable[[], T]) -> T:
-        """Make a call; writes take turns, and reads miss nothing that is being flushed."""
+        """Make a call; a read that failed because the engine was opened anew meanwhile, whoever did that, again."""
+        began = self._follow(path)
+        try:
+            return self._in_turn(path, name, make)
+        except Exception:
+            if name in (*_WRITES, "flush") or self._follow(path) == began:
+                raise
+            return self._in_turn(path, name, make)
+
+    def _follow(self, path: Path) -> int:
+        """Be connected to the engine as it was opened last; which one that is."""
+        if self._generation != generation(path):
+            with write_lock(path):
+                if self._generation != generation(path):
+                    self._connect_anew(path)
+        return self._generation
+
+    def _in_turn(self, path: Path, name: str, make: Callable[[], T]) -> T:
+        """Writes take turns, and reads miss nothing that is being flushed."""
         if name in _READS:
             return steadily(path, make)
         with flushing(path) if name == "flush" else write_lock(path) if name in _WRITES else nullcontext():
@@ -230,12 +253,28 @@ class Client:
 
     def _open_anew(self, path: Path) -> None:
         """After a failed write: what Lite holds in memory is no longer to be trusted."""
-        with write_lock(path), self._translating("reopen"):
-            self._client.close()
+        with write_lock(path):
             restart(path)
+            self._connect_anew(path)
+
+    def _connect_anew(self, path: Path) -> None:
+        """Leave an engine that was stopped; callers hold the lock."""
+        with self._translating("reopen"):
+            self._client.close()
+            now = generation(path)
             self._client = self._connected()
             for collection in sorted(self._loaded):
                 self._client.load_collection(collection)
+            self._generation = now
+
+
+def _is_address(location: str) -> bool:
+    """Whether it names a host (pymilvus would take a blank one for this machine), and a port that can be one."""
+    try:
+        parts = urlsplit(location)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _pymilvus() -> Any:  # noqa: ANN401 - a module without type information

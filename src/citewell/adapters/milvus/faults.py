@@ -5,9 +5,15 @@ Milvus says most things in the text of its errors, so that is what is looked at:
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
 from citewell.errors import CitewellError, StoreCorrupt, StoreError, StoreLocked, StoreUnreachable
 
 _MOST_SHOWN = 300
+_ADDRESS = re.compile(r"[\w.\-]+:\d{1,5}\b")
+"""A host and its port, as gRPC names whom it asked."""
 
 _SIGNS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
     (
@@ -66,11 +72,19 @@ def translated(error: BaseException, where: str) -> CitewellError:
     if isinstance(error, CitewellError):
         return error
     said = _said(error)
-    spoken = f"{said} {type(error).__name__} {error.__cause__!r}".lower()
+    spoken = _without_address(f"{said} {type(error).__name__} {error.__cause__!r}", where).lower()
     for signs, kind, message, way_out in _SIGNS:
         if any(sign in spoken for sign in signs):
             return kind(message.format(where=where, said=said), way_out=way_out)
     return StoreError(f"the Milvus at {where} failed: {said}", way_out="Look into its log; try again.")
+
+
+def _without_address(text: str, where: str) -> str:
+    """What was said, but for the address: a port or a folder may look like a sign of something."""
+    own = where.removeprefix("milvus:") if "://" not in where else urlsplit(where).netloc
+    for address in (own, str(Path(own).absolute()), Path(own).name):
+        text = text.replace(address, " ") if address else text
+    return _ADDRESS.sub(" ", text)
 
 
 def _said(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ SEVERAL = "+"
 
 UNLABELLED = "-"
 """The tenant of documents that bear none."""
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def literal(value: str) -> str:
@@ -47,10 +50,11 @@ def literals(values: Iterable[str]) -> str:
 def token(text: str) -> str:
     """The text itself, or its digest if it is long; two texts share a token only if they are equal.
 
-    A text that begins like a digest becomes one too.
+    A text that begins like a digest becomes one too; and one that holds half a character (a lone surrogate), which
+    nothing that is stored does: it can be asked for and is not there.
     """
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) <= MAX_TOKEN_BYTES and not text.startswith("\x1d"):
+    if len(data) <= MAX_TOKEN_BYTES and not text.startswith("\x1d") and not _HALF.search(text):
         return text
     return "\x1d" + hashlib.sha256(data).hexdigest()
 

@@ -17,7 +17,15 @@ from citewell.adapters.milvus.client import Client
 from citewell.adapters.milvus.derived import Derived
 from citewell.adapters.milvus.lease import Lease, NoLease
 from citewell.adapters.milvus.lite import lite_path
-from citewell.adapters.milvus.schema import SCHEMA_VERSION, Index, Names, index_of, make_collections
+from citewell.adapters.milvus.schema import (
+    SCHEMA_VERSION,
+    Index,
+    Names,
+    complete_indexes,
+    index_of,
+    is_indexed,
+    make_collections,
+)
 from citewell.adapters.milvus.state import Head, State
 from citewell.adapters.milvus.writing import Writer
 from citewell.errors import StoreCorrupt, StoreUnreachable, StoreVersion
@@ -49,7 +57,12 @@ Lexical = Literal["native", "memory"]
 
 
 def join(
-    client: Client, names: Names, state: State, turn: Callable[[], AbstractContextManager[None]], lexical: Lexical
+    client: Client,
+    names: Names,
+    state: State,
+    turn: Callable[[], AbstractContextManager[None]],
+    lexical: Lexical,
+    how: Index = "exact",
 ) -> Bound | None:
     """The collections; None if there are none yet, or they are not bound.
 
@@ -59,17 +72,26 @@ def join(
         state: of the process; takes over the head.
         turn: makes this thread the one writer of the process.
         lexical: who is to rank by terms.
+        how: vectors are to be searched, if whoever made the collections was cut short before saying so.
 
     Raises:
         StoreVersion: the collection is none of Citewell's, or of another version.
+        StoreCorrupt: a part of the store is gone: it is no new one, and nothing may be written over it.
     """
     if not client.has(names.catalogue):
         _check_ours(client, names)
+        _check_empty(client, names)
         return None
+    if not client.has(names.chunks):
+        raise _damaged(client, names, "has a catalogue and no chunks")
+    complete_indexes(client, names, how)
     client.load(names.catalogue, names.chunks)
     held = Catalogue(client, names.catalogue, 0).get([BINDING, HEAD], strong=True)
-    if BINDING not in held:
+    if not held:
+        _check_empty(client, names)
         return None
+    if len(held) < 2:
+        raise _damaged(client, names, f"has lost {HEAD if BINDING in held else BINDING!r} of its catalogue")
     binding, schema = bodies.read_binding(held[BINDING].body)
     if schema != SCHEMA_VERSION:
         raise StoreVersion(
@@ -82,20 +104,25 @@ def join(
 
 
 def make(client: Client, names: Names, binding: StoreBinding, how: Index) -> None:
-    """Make the collections, and bind them; `how`: their vectors are searched."""
+    """Make the collections, and bind them, as far as nobody has; `how`: their vectors are searched."""
     make_collections(client, names, binding.embedder.dimensions, how)
     client.load(names.catalogue, names.chunks)
     catalogue = Catalogue(client, names.catalogue, binding.embedder.dimensions)
+    if catalogue.get([BINDING, HEAD], strong=True):
+        return
     held = Row(BINDING, "meta", body=bodies.binding_body(binding, SCHEMA_VERSION))
     catalogue.put([held, Row(HEAD, "meta", body=Head().body())])
 
 
 def counted(client: Client, bound: Bound, state: State) -> StoreCorrupt | None:
     """Lite opens damaged files with rows missing, and says nothing: so what should be there is counted."""
-    head = state.head
     if not client.is_lite:
         return None
-    there = bound.chunks.count(state.mask(head.sequence, always=True))
+    head = state.pin()  # while it is counted, another store of this process may replace what it counts
+    try:
+        there = bound.chunks.count(state.mask(head.sequence, always=True))
+    finally:
+        state.unpin(head.sequence)
     if there >= head.chunks:
         return None
     return StoreCorrupt(
@@ -144,6 +171,22 @@ def _take_over(
             if HEAD in held and Head.read(held[HEAD].body).sequence < state.head.sequence:
                 state.forget()
     state.moved(head)
+
+
+def _check_empty(client: Client, names: Names) -> None:
+    """Without a binding there are no chunks, for it is written first: where there are some, it was lost."""
+    if not client.has(names.chunks) or not is_indexed(client, names.chunks):
+        return
+    client.load(names.chunks)
+    if Chunks(client, names.chunks, "exact").count(""):
+        raise _damaged(client, names, "has chunks and no catalogue of them")
+
+
+def _damaged(client: Client, names: Names, what: str) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"the store {client.location} ({names.chunks}) {what}: it is damaged",
+        way_out="Restore it from a backup, or ingest the documents into a new store; keep this one until then.",
+    )
 
 
 def _check_ours(client: Client, names: Names) -> None:

@@ -23,6 +23,7 @@ T = TypeVar("T")
 _HOLDERS: dict[str, int] = {}
 _FLUSHES: dict[str, int] = {}
 _LOCKS: dict[str, threading.RLock] = {}
+_GENERATIONS: dict[str, int] = {}
 _GUARD = threading.Lock()
 _LOGGER = "milvus_lite.server_manager"
 
@@ -117,6 +118,12 @@ def restart(path: Path) -> None:
     """Open the path anew for all who use it: after a failed write its memory and its files may differ."""
     with _GUARD:
         _stop(path)
+        _GENERATIONS[str(path)] = _GENERATIONS.get(str(path), 0) + 1
+
+
+def generation(path: Path) -> int:
+    """How often the path was opened anew: whoever connected before speaks to an engine that was stopped."""
+    return _GENERATIONS.get(str(path), 0)
 
 
 def _stop(path: Path) -> None:

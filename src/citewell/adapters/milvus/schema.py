@@ -78,6 +78,7 @@ Index = Literal["exact", "hnsw"]
 
 def make_collections(client: Client, names: Names, dimensions: int, how: Index) -> None:
     """Make both, the catalogue last: where it is, all is."""
+    complete_indexes(client, names, how)
     if not client.has(names.chunks):
         _make(
             client,
@@ -88,6 +89,18 @@ def make_collections(client: Client, names: Names, dimensions: int, how: Index) 
         )
     if not client.has(names.catalogue):
         _make(client, names.catalogue, _catalogue(dimensions), _only_vector("centre"), partitions=False)
+
+
+def complete_indexes(client: Client, names: Names, how: Index) -> None:
+    """Make what is missing of the indexes of collections that are there: who made them may have been cut short."""
+    for name, indexes in ((names.chunks, _chunk_indexes(client, how)), (names.catalogue, _only_vector("centre"))):
+        if client.has(name):
+            _complete(client, name, indexes)
+
+
+def is_indexed(client: Client, name: str) -> bool:
+    """Whether a collection has an index, without which it can't be loaded."""
+    return bool(client.call("list_indexes", name))
 
 
 def make_sessions(client: Client, name: str) -> None:
@@ -106,6 +119,15 @@ def _make(client: Client, name: str, schema: object, indexes: object, *, partiti
     # Strong is what a read waits for that can't say otherwise: pages (see catalogue.py). All others say so.
     client.call("create_collection", name, schema=schema, consistency_level="Strong", **options)
     client.call("create_index", name, indexes, sync=False)
+
+
+def _complete(client: Client, name: str, indexes: Any) -> None:  # noqa: ANN401 - pymilvus has no types
+    held = set(client.call("list_indexes", name))
+    if all(each.field_name in held for each in indexes):
+        return
+    missing = _indexes()
+    missing += [each for each in indexes if each.field_name not in held]
+    client.call("create_index", name, missing, sync=False)
 
 
 def _schema() -> Any:  # noqa: ANN401 - pymilvus has no types

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from citewell.adapters.milvus.bodies import read_chunk
-from citewell.adapters.milvus.catalogue import Catalogue
+from citewell.adapters.milvus.catalogue import Catalogue, damaged_parts
 from citewell.adapters.milvus.chunks import Ask, Chunks, Found, best, found_of
 from citewell.adapters.milvus.filters import both, expression, token
 from citewell.adapters.milvus.state import Head, State
@@ -121,7 +121,8 @@ class MilvusSnapshot:
         if unknown:
             rows = self._chunks.with_keys(unknown, self._state.mask(head.sequence))
             self._remember(self._visible(rows, head))
-        return {key: read_chunk(key, self._body(self._rows[key])) for key in dict.fromkeys(keys) if key in self._rows}
+        bodies = ((key, self._body(self._rows[key])) for key in dict.fromkeys(keys) if key in self._rows)
+        return {key: read_chunk(key, body) for key, body in bodies if body is not None}
 
     def end(self) -> None:
         """Let go of what was kept for it; later calls are refused."""
@@ -130,8 +131,12 @@ class MilvusSnapshot:
                 self._has_ended = True
                 self._state.unpin(self._head.sequence)
 
-    def _body(self, row: Found) -> str:
-        return row.body + self._catalogue.parts(row.id, row.version, row.more) if row.more else row.body
+    def _body(self, row: Found) -> str | None:
+        """The body, whole; None if another process removed the version meanwhile, and its parts with it."""
+        rest = self._catalogue.parts(row.id, row.version, row.more) if row.more else ""
+        if rest is None and self._chunks.with_ids([row.id]):
+            raise damaged_parts(row.key)
+        return None if rest is None else row.body + rest
 
     def _current(self) -> Head:
         with self._turn:

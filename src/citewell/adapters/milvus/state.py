@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
-from citewell.adapters.milvus.bodies import to_json
+from citewell.adapters.milvus.bodies import reading, to_json
 from citewell.adapters.milvus.filters import both
 
 _MOST_REMOVED = 100_000
@@ -49,8 +49,9 @@ class Head:
     @classmethod
     def read(cls, body: str) -> Head:
         """The inverse of `body`."""
-        sequence, documents, chunks, retired, has_extras = json.loads(body)
-        return cls(sequence, documents, chunks, tuple(retired), has_extras)
+        with reading("the head of the catalogue"):
+            sequence, documents, chunks, retired, has_extras = json.loads(body)
+            return cls(int(sequence), int(documents), int(chunks), tuple(retired), bool(has_extras))
 
 
 @dataclass

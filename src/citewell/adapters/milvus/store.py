@@ -274,7 +274,7 @@ class MilvusStore:
         return self._bound
 
     def _joined(self) -> Bound | None:
-        bound = join(self._client, self._names, self._state, self._turn, self._lexical)
+        bound = join(self._client, self._names, self._state, self._turn, self._lexical, self._index)
         if bound is not None:
             self._damage = counted(self._client, bound, self._state)
         return bound
