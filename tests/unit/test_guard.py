@@ -125,6 +125,14 @@ def test_a_changed_chunk_is_stale_and_one_whose_old_text_is_not_known_is_not() -
     )
 
 
+@pytest.mark.requirement("GUARD-1")
+def test_a_document_id_that_is_an_address_itself_is_not_cited_by_what_the_address_would_name() -> None:
+    shown = ["citewell:///x.md#chunk-0"]
+    assert only(check("[citewell:///x.md#chunk-0]", shown)).evidence_key == shown[0]
+    assert only(check("[x.md#chunk-0]", shown)).verdict == "unknown"
+    assert only(check("[citewell:///x.md%23chunk-0]", [*shown, "x.md#chunk-0"])).evidence_key == "x.md#chunk-0"
+
+
 # What was shown, and what exists
 
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 SQUARE_OPEN, SQUARE_CLOSE = "[【［〔〖", "]】］〕〗"
 ROUND_OPEN, ROUND_CLOSE = "(（", ")）"
 _BRACKET = re.compile(r"[\[\]()（）【】［］〔〕〖〗]|\n[ \t]*\n")
-_WRAPS = dict(zip('[【［〔〖(（<{「『"', ']】］〕〗)）>}」』"', strict=True))
+SEPARATED = re.compile(r"[^,;，；、|]+")
+"""One of several things in brackets."""
+
+WRAPS = dict(zip("[【［〔〖(（<{「『“‘«*_~`\"'", "]】］〕〗)）>}」』”’»*_~`\"'", strict=True))
+"""What may stand around an id that is no part of it: brackets, quotation marks, emphasis."""
+
+_SURE = frozenset('[【［〔〖(（<{「『"')
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,8 +80,9 @@ def _leave(open_pairs: list[Pair], place: int) -> None:
 
 
 def is_wrapped(text: str, start: int, end: int) -> bool:
-    """Whether exactly this stands between two brackets that belong together."""
-    return start > 0 and end < len(text) and _WRAPS.get(text[start - 1]) == text[end]
+    """Whether exactly this stands between two brackets, or plain quotation marks, that belong together."""
+    before = text[start - 1] if start > 0 else ""
+    return before in _SURE and end < len(text) and WRAPS[before] == text[end]
 
 
 def covers(spans: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int] | None:

@@ -16,14 +16,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from citewell.guard.borders import after_labels
-from citewell.guard.brackets import SQUARE_CLOSE, SQUARE_OPEN
+from citewell.guard.brackets import SQUARE_CLOSE, SQUARE_OPEN, WRAPS
 from citewell.guard.occurrences import Span
 from citewell.guard.page import Page, Places
 from citewell.guard.structure import Definition, Link
 from citewell.guard.written import Written
 
-_WRAPS = dict(zip("[【［〔〖(（<{「『“‘«*_~`\"'", "]】］〕〗)）>}」』”’»*_~`\"'", strict=True))
-_CLOSERS = frozenset(_WRAPS.values())
+_CLOSERS = frozenset(WRAPS.values())
 _LOOSE = frozenset(",;、，；&")  # a bar is the border of a table's cell
 _BEGINNINGS = ",;:，；：、 \t"
 _ENDS = frozenset(".,;:!?。，、；：！？…")
@@ -164,11 +163,11 @@ def _junction(left: str, right: str, *, final: bool) -> tuple[str, str]:
         before, after = left.rstrip(" \t"), right.lstrip(" \t")
         parted = parted or before != left or after != right
         last, first = before[-1:], after[:1]
-        if last and first and _WRAPS.get(last) == first:
+        if last and first and WRAPS.get(last) == first:
             left, right = before[:-1], after[1:]
         elif last == "^" and first in SQUARE_CLOSE and before[-2:-1] in SQUARE_OPEN:
             left, right = before[:-1], after
-        elif first in _LOOSE and (last in _WRAPS or last in _LOOSE or last in ("", "\n")):
+        elif first in _LOOSE and (last in WRAPS or last in _LOOSE or last in ("", "\n")):
             left, right = before, after[1:]
         elif last in _LOOSE and (first in _CLOSERS or first in _ENDS or first == "\n" or (final and not first)):
             left, right = before[:-1], after

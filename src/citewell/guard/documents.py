@@ -15,13 +15,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from citewell.guard.borders import after_labels
-from citewell.guard.brackets import Pair, covers
+from citewell.guard.brackets import SEPARATED, Pair, covers
 from citewell.guard.occurrences import Span
 from citewell.guard.page import Page
 from citewell.guard.written import Written
 from citewell.identity import format_key
 
-_SEPARATED = re.compile(r"[^,;，；、|]+")
 _BUILT = re.compile(r"[\s#:_/\-–]+(?:chunk|part|块|段|节)?[\s#:_\-–]*(\d{1,18})|#.*", re.IGNORECASE | re.DOTALL)
 _CHUNK_OF = re.compile(r"\w.*?[\s#:_/\-–]chunks?[\s#:_\-–]*(\d{1,18})", re.IGNORECASE)
 _LONGEST = 600
@@ -45,7 +44,7 @@ def _pieces(page: Page) -> Iterator[tuple[int, int, bool]]:
         if end - start <= _LONGEST and page.view.text[start:end].strip() in page.ledger.documents:
             yield start, end, pair.square
         elif further >= end:  # brackets around brackets say nothing themselves
-            yield from ((*match.span(), pair.square) for match in _SEPARATED.finditer(page.view.text, start, end))
+            yield from ((*match.span(), pair.square) for match in SEPARATED.finditer(page.view.text, start, end))
     for definition in page.structure.definitions.values():
         yield definition.body, definition.end, True
 

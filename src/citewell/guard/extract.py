@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import unquote
 
-from citewell.guard.brackets import Pair, enclosing
+from citewell.guard.brackets import SEPARATED, Pair, enclosing
 from citewell.guard.documents import documents, first_chunks
 from citewell.guard.further import further
 from citewell.guard.occurrences import Other, Span, other_heads
@@ -31,7 +31,6 @@ from citewell.guard.written import Reading, Written, readings
 from citewell.identity import find_marks
 
 _NOWHERE = (-1, -1)
-_SEPARATED = re.compile(r"[^,;，；、|]+")
 _WORD = re.compile(r"[^\s\"'`*<>\[\](){}【】［］〔〕（）「」『』“”,;，；、。！？|]+")
 
 
@@ -117,7 +116,7 @@ def _heads(page: Page, taken: list[Span]) -> Iterator[Written]:
 def _head_end(text: str, start: int, around: Pair | None) -> int:
     """Where such a key ends: with the item in square brackets, else with the word."""
     if around is not None and around.square:
-        item = _SEPARATED.match(text, start, around.end - 1)
+        item = SEPARATED.match(text, start, around.end - 1)
         return start + len(item[0].rstrip()) if item else start
     word = _WORD.match(text, start)
     return start + len(word[0].rstrip(".:*_~-…")) if word else start

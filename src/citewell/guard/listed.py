@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 
 from citewell.guard.borders import after_labels
+from citewell.guard.brackets import WRAPS
 from citewell.guard.documents import first_chunks
 from citewell.guard.ledger import Ledger
 from citewell.guard.view import view_of
 from citewell.guard.written import Reading, Written, readings
 
-_WRAPS = dict(zip("\"'“‘«「『<[({【［〔〖（*_`~", "\"'”’»」』>])}】］〕〗）*_`~", strict=True))
 _BULLET = re.compile(r"(?:[-+•]|\d{1,3}[.)])[ \t]+")
-_AFTER = frozenset(".,;:。，；：、") | frozenset(_WRAPS.values())
+_AFTER = frozenset(".,;:。，；：、") | frozenset(WRAPS.values())
 
 
 def listed(item: str, ledger: Ledger) -> Written:
@@ -56,8 +56,8 @@ def _peeled(text: str, start: int, end: int) -> tuple[int, int]:
     bullet = _BULLET.match(text, start, end)
     if bullet is not None:
         return bullet.end(), end
-    if len(bare) > 1 and _WRAPS.get(bare[0]) == bare[-1]:
+    if len(bare) > 1 and WRAPS.get(bare[0]) == bare[-1]:
         return start + 1, end - 1
     if bare and bare[-1] in _AFTER:
         return start, end - 1
-    return (start + 1, end) if bare and bare[0] in _WRAPS else (start, end)
+    return (start + 1, end) if bare and bare[0] in WRAPS else (start, end)

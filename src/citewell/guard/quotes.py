@@ -15,11 +15,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import regex
-
 from citewell.guard.borders import after_labels
 from citewell.guard.brackets import Pair
 from citewell.guard.occurrences import Span
+from citewell.guard.view import UNSEEN
 from citewell.model import Quote
 
 _NEAR = 0.9
@@ -33,7 +32,6 @@ _SAYING = "according to|says?|said|states?|reads?|notes?|writes?|说|说明|指�
 _SAYS = re.compile(_SAYING, re.IGNORECASE)
 _AHEAD = re.compile(rf"[{re.escape(_GAP)})）]*(?:(?:{_SAYING})(?: that)?[{re.escape(_GAP)}]*(?=[^\w]))?", re.IGNORECASE)
 _WINDOW = 40
-_UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{3})\s*\]|…+|\.{3,})\s*")
 _EDGES = " \t\n,.;:!?，。；：！？、"
 _NUMBER = re.compile(r"(?:(?<!\w)[-\u2212\u2013])?\d+")
@@ -204,7 +202,7 @@ def checked(written: str, said: str | None) -> Quote:
 
 def plain(text: str) -> str:
     """A text as texts are compared: NFKC, without invisible characters, white space made one space."""
-    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFKC", text)).split())
+    return " ".join(UNSEEN.sub("", unicodedata.normalize("NFKC", text)).split())
 
 
 def _in_order(parts: Sequence[str], chunk: str) -> bool:

@@ -20,11 +20,13 @@ _PASSES = 2  # a reference may stand behind an escape, or the other way round; d
 _SPECIAL = regex.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<units>(?:\\u[0-9a-fA-F]{4})+)"
-    r"|citewell:///(?P<address>[A-Za-z0-9_.~/%-]*[A-Za-z0-9_~/])"
     r"|&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
     r"|\p{Default_Ignorable_Code_Point}+",
 )
-_UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+_ADDRESS = regex.compile(r"citewell:///(?P<id>[A-Za-z0-9_.~/%-]*[A-Za-z0-9_~/])")
+UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+"""What is in a text and can't be seen."""
+
 _COMPOSABLE = r"\P{M}\p{M}+|[\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff]+"
 _NO_LITERAL = "\x1a"  # a character that Markdown gives no meaning
 
@@ -66,6 +68,7 @@ def view_of(raw: str, whole: Iterable[str] = ()) -> View:
     """The text as it is read; in linear time. A backslash that ends one of the words in `whole` escapes nothing."""
     view = View(raw, raw, raw, range(len(raw)), range(1, len(raw) + 1))
     plain = frozenset(at for word in whole for at in _last_places(raw, word))
+    view = _replaced(view, _ADDRESS, lambda address: unquote(address["id"]), literal=True)
     for _ in range(_PASSES):
         view = _replaced(view, _SPECIAL, _seen, literal=True, plain=plain)
         if not unicodedata.is_normalized("NFC", view.text):
@@ -74,7 +77,7 @@ def view_of(raw: str, whole: Iterable[str] = ()) -> View:
 
 
 def squash(key: str) -> str:
-    """A key as a view has it."""
+    """A key as a view has it; an address in it is part of it."""
     text = key
     for _ in range(_PASSES):
         text = _SPECIAL.sub(_seen, text)
@@ -83,18 +86,13 @@ def squash(key: str) -> str:
 
 
 def _seen(special: regex.Match[str]) -> str:
-    """What an escape, a reference, an address of Citewell's own or invisible characters stand for.
-
-    JSON escapes come in pairs beyond U+FFFF.
-    """
+    """What an escape, a reference or invisible characters stand for; JSON escapes come in pairs beyond U+FFFF."""
     if special["escaped"] is not None:
         return special["escaped"]
-    if special["address"] is not None:
-        return unquote(special["address"])
     if special["units"] is not None:
         units = bytes.fromhex(special["units"].replace("\\u", ""))
-        return _UNSEEN.sub("", units.decode("utf-16-be", "surrogatepass"))
-    return _UNSEEN.sub("", html.unescape(special[0])) if special[0][0] == "&" else ""
+        return UNSEEN.sub("", units.decode("utf-16-be", "surrogatepass"))
+    return UNSEEN.sub("", html.unescape(special[0])) if special[0][0] == "&" else ""
 
 
 def _composing(text: str) -> regex.Pattern[str]:
