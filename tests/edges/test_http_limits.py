@@ -90,6 +90,26 @@ def test_a_host_that_the_server_does_not_have_is_refused(host: str) -> None:
 
 
 @pytest.mark.requirement("API-4")
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 202), ("http://127.0.0.1", 202), ("https://app.example", 202), ("https://evil.example", 403),
+        ("null", 403), ("http://127.0.0.1:81", 403), ("http://127.0.0.1.evil.example", 403),
+        ("http://[", 403), ("127.0.0.1", 403), ("", 403),
+    ],
+)  # fmt: skip
+def test_a_page_of_a_strangers_cannot_have_a_browser_write_here(origin: str | None, status: int) -> None:
+    """A form needs no leave to be sent across origins, and who runs a server at home bears no token."""
+    with room(cors_origins=["https://app.example"]) as http:
+        sent = http.post(
+            "/v1/ingest", files=[("files", ("a.md", b"x"))], headers={} if origin is None else {"Origin": origin}
+        )
+        assert sent.status_code == status
+        if status == 403:
+            assert sent.json()["error"]["code"] == "unknown_origin"
+
+
+@pytest.mark.requirement("API-4")
 def test_each_answer_bears_the_requests_id() -> None:
     with room() as http:
         assert http.get("/v1/documents", headers={"X-Request-Id": "a-1.b_2"}).headers["x-request-id"] == "a-1.b_2"

@@ -26,6 +26,7 @@ class Hosts:
     def __init__(self, settings: ServerSettings) -> None:
         self._names = frozenset(name.lower() for name in _names(settings))
         self._any = not settings.allowed_hosts and settings.host in _ANY
+        self._origins = settings.cors_origins
 
     def takes(self, host: str | None) -> bool:
         """Whether a request that names this host is taken."""
@@ -33,6 +34,16 @@ class Hosts:
             return True
         name = (host or "").lower()
         return name in self._names or _without_port(name) in self._names
+
+    def takes_origin(self, origin: str | None, host: str | None) -> bool:
+        """Whether a page of this origin may have a browser change something: the server's own, and those named.
+
+        Reading is not asked about: a browser shows no page an answer that isn't meant for it.
+        """
+        if origin is None or origin in self._origins or "*" in self._origins:
+            return True
+        scheme, slashes, own = origin.lower().partition("://")
+        return scheme in ("http", "https") and bool(slashes) and own == (host or "").lower() != ""
 
 
 def _names(settings: ServerSettings) -> Iterator[str]:

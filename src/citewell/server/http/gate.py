@@ -34,6 +34,7 @@ _log = logging.getLogger("citewell.server.http")
 
 _GIVEN_ID: Final = re.compile("[A-Za-z0-9._-]{1,64}")
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_READING: Final = ("GET", "HEAD", "OPTIONS")
 _FOR_ANYONE: Final = ("/healthz", "/readyz", "/openapi.json")
 """What says nothing of documents and callers, and is neither limited nor guarded."""
 
@@ -117,6 +118,8 @@ class Gate:
             raise Refused(421, "unknown_host", "the server doesn't answer under this host name", "Use its own.")
         if path in _FOR_ANYONE or self._is_guest(path):
             return
+        if scope["method"] not in _READING and not self._rules.hosts.takes_origin(headers.get("origin"), host):
+            raise Refused(403, "unknown_origin", "pages of this origin may not call", "server.cors-origins names some.")
         scope[CALLER] = self._caller(scope, headers)
 
     def _is_guest(self, path: str) -> bool:
