@@ -176,3 +176,17 @@ def _contents(folder: Path | str, embedder: HashEmbedder) -> dict[str, object]:
         keys = [key(info.doc_id, index) for info in kb.documents() for index in range(info.chunks)]
         near = view.similarities(embedder.embed_query("text 1"), keys)
         return {name: (chunk, np.float32(near[name])) for name, chunk in view.fetch(keys).items()}
+
+
+def test_more_rows_than_words_are_derived_for_can_be_copied_as_the_refusal_proposes(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("derived", "store"):
+        monkeypatch.setattr(f"citewell.adapters.milvus.foreign.{module}.MOST_ROWS", 2)
+    attach(client.location, "haystack", tmp_path / "theirs", settings=SETTINGS, embedder=EMBEDDER)
+    report = reindex(tmp_path / "theirs", tmp_path / "own", settings=SETTINGS, embedder=EMBEDDER)
+    assert {file.status for file in report.files} == {"added"}
+    with Knowledge.open(tmp_path / "theirs", settings=SETTINGS, embedder=EMBEDDER) as kb:
+        found = kb.lookup("apple second", mode="hybrid")
+        assert found.evidence
+        assert any("lexical" in cause and "at most" in cause for cause in found.degraded)

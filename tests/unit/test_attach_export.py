@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.milvus.foreign.export import _common_scope, _in_order, _Member, _name, _without_repeats
+from citewell.adapters.milvus.foreign.export import _common_scope, _in_order, _Member, _Names, _without_repeats
 from citewell.adapters.milvus.foreign.rows import PrimaryKey, Row
 from citewell.identity import identify
 from citewell.model import Locator, StoredChunk
@@ -118,8 +118,16 @@ def test_a_document_bears_the_labels_that_all_its_chunks_bear(
 
 
 def test_a_row_without_a_document_is_one_by_its_primary_key_and_no_id_looks_like_a_fallback_key() -> None:
-    assert _name("etcd.md", member(1, "t"), "theirs") == ("etcd.md", "")
-    assert _name(None, member(7, "t"), "theirs") == ("theirs/7", "it has no document id and is a document by itself")
-    name, remark = _name("vector:7", member(1, "t"), "theirs")
+    names = _Names("theirs", ["etcd.md", "vector:7", None])
+    assert names.give("etcd.md", member(1, "t")) == ("etcd.md", "")
+    assert names.give(None, member(7, "t")) == ("theirs/7", "it has no document id and is a document by itself")
+    name, remark = names.give("vector:7", member(1, "t"))
     assert name == "theirs/vector:7"
     assert "'vector:7'" in remark
+
+
+def test_no_two_documents_get_one_id() -> None:
+    names = _Names("theirs", ["theirs/1", "theirs/theirs/1", "vector:2", None])
+    given = [names.give(doc_id, member(pk, "t"))[0] for doc_id, pk in (("theirs/1", 9), ("vector:2", 8))]
+    given += [names.give(None, member(pk, "t"))[0] for pk in (1, "vector:2")]
+    assert given == ["theirs/1", "theirs/vector:2", "theirs/theirs/theirs/1", "theirs/theirs/vector:2"]

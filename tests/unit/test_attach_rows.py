@@ -125,3 +125,15 @@ def test_no_value_of_a_row_is_an_error(values: dict[str, object]) -> None:
     chunk = _read({**entity, "text": None}, *maps).chunk
     assert chunk.evidence_key
     assert chunk.text == ""
+
+
+def test_half_a_character_in_the_text_of_json_is_marked_and_never_stored() -> None:
+    r"""JSON may say `\ud800` alone, which no store takes; a pair of halves is one character."""
+    said = '{"source": "a\\ud800.md", "title": "\\ud83d\\ude00", "deep": [{"\\udfff": 1}]}'
+    row = _read(
+        {"pk": 1, "text": "t", "metadata": said},
+        "metadata=metadata", "docId=metadata.source", "title=metadata.title",
+    )  # fmt: skip
+    assert row.chunk.doc_id == "a\ufffd.md"
+    assert row.chunk.title == "\U0001f600"
+    assert row.chunk.metadata["deep"] == [{"\ufffd": 1}]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "derived.db"
 MOST_ROWS = 500_000
-"""Rows of a collection up to which the table is made: about 250 bytes of memory per row and 100 terms of it."""
+"""Rows of a collection up to which words are searched: about 250 bytes of memory per row and 100 terms of it."""
 _PATIENCE_S = 60.0
 _ASKED_AT_ONCE = 500
 _TABLES = """
@@ -89,28 +89,27 @@ class Derived:
         self._scanning, self._turn = threading.Lock(), threading.Lock()
         self._postings: tuple[int, Postings, list[Entry]] | None = None
 
-    def bring_up_to_date(self, tell: Told | None = None, *, there: int | None = None, thorough: bool = False) -> None:
+    def bring_up_to_date(
+        self, tell: Told | None = None, *, there: int | None = None, thorough: bool = False, of_any_size: bool = False
+    ) -> None:
         """Scan the collection if it has another number of rows than the table, or in any case if `thorough`.
 
         Args:
             tell: hears how far the scan is; what it raises ends the scan, and the table stays as it was.
             there: the number of rows, if it is known already.
             thorough: scan in any case.
+            of_any_size: also where there are more rows than are searched: the table lies on a disk.
 
         Raises:
-            StoreError: there are more rows than the table takes.
+            StoreError: there are more rows than are searched.
             StoreUnreachable: the table can't be written, or the collection not be read.
         """
         there = self._collection.count() if there is None else there
         with self._scanning, self._connected() as connection:
             if not thorough and self._is_current(connection, there):
                 return
-            if there > MOST_ROWS:
-                raise StoreError(
-                    f"the collection holds {there:,} rows, and words, keys and documents are derived for"
-                    f" {MOST_ROWS:,} at most",
-                    way_out="Copy it into a store of Citewell's own with `citewell reindex`, or use dense mode.",
-                )
+            if there > MOST_ROWS and not of_any_size:
+                raise _too_many(there)
             connection.execute("BEGIN IMMEDIATE")
             if thorough or not self._is_current(connection, there):
                 self._take_in(connection, there, tell)
@@ -234,6 +233,9 @@ class Derived:
         with self._turn, self._connected() as connection:
             generation = int(_read(connection, "generation") or 0)
             if self._postings is None or self._postings[0] != generation:
+                count = int(_read(connection, "rows") or 0)
+                if count > MOST_ROWS:
+                    raise _too_many(count)
                 rows = connection.execute("SELECT pk, evidence_key, terms, counts FROM rows ORDER BY id").fetchall()
                 entries = [Entry(place, pk, key) for place, (pk, key, _, _) in enumerate(rows)]
                 self._postings = generation, Postings.of((terms, counts) for *_, terms, counts in rows), entries
@@ -264,6 +266,13 @@ INSERT INTO rows (pk, evidence_key, doc_id, facts, characters, state, terms, cou
 ON CONFLICT (pk) DO UPDATE SET evidence_key = excluded.evidence_key, doc_id = excluded.doc_id, facts = excluded.facts,
     characters = excluded.characters, state = excluded.state, terms = excluded.terms, counts = excluded.counts
 """
+
+
+def _too_many(rows: int) -> StoreError:
+    return StoreError(
+        f"the collection holds {rows:,} rows, and words, keys and documents are derived for {MOST_ROWS:,} at most",
+        way_out="Copy it into a store of Citewell's own with `citewell reindex`, or use dense mode.",
+    )
 
 
 def _read(connection: sqlite3.Connection, name: str) -> Any:  # noqa: ANN401 - as SQLite has it

@@ -6,7 +6,7 @@ them is known, the remark says so. It knows no target.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,36 +48,36 @@ def exported(
 ) -> Iterator[ExportedDocument]:
     """Every document of the collection by document id, then every row that has none; read as they are asked for."""
     batch: list[tuple[str | None, list[PrimaryKey]]] = []
+    names = _Names(attachment.collection, (doc_id for doc_id, _ in derived.members()))
     for each in derived.members():
         batch.append(each)
         if sum(len(pks) for _, pks in batch) >= _READ_AT_ONCE:
-            yield from _read(batch, collection, reader, attachment)
+            yield from _read(batch, collection, reader, attachment.vector, names)
             batch = []
-    yield from _read(batch, collection, reader, attachment)
+    yield from _read(batch, collection, reader, attachment.vector, names)
 
 
 def _read(
     batch: Sequence[tuple[str | None, list[PrimaryKey]]],
     collection: Collection,
     reader: RowReader,
-    attachment: Attachment,
+    vector: str,
+    names: _Names,
 ) -> Iterator[ExportedDocument]:
     entities = collection.rows([pk for _, pks in batch for pk in pks], vectors=True)
-    members = [_Member(reader.read(entity), vector_of(entity, attachment.vector)) for entity in entities]
+    members = [_Member(reader.read(entity), vector_of(entity, vector)) for entity in entities]
     found = {member.row.pk: member for member in members}
     for doc_id, pks in batch:
         there = [found[pk] for pk in pks if pk in found and found[pk].row.chunk.doc_id == doc_id]
         if there:
-            yield _document(doc_id, there, collection, attachment)
+            yield _document(doc_id, there, names, counts_up=collection.schema.counts_up)
 
 
-def _document(
-    doc_id: str | None, members: Sequence[_Member], collection: Collection, attachment: Attachment
-) -> ExportedDocument:
+def _document(doc_id: str | None, members: Sequence[_Member], names: _Names, *, counts_up: bool) -> ExportedDocument:
     distinct, repeats = _without_repeats(members)
-    ordered, remark = _in_order(distinct, counts_up=collection.schema.counts_up)
+    ordered, remark = _in_order(distinct, counts_up=counts_up)
     scope, narrowed = _common_scope(ordered)
-    name, renamed = _name(doc_id, ordered[0], attachment.collection)
+    name, renamed = names.give(doc_id, ordered[0])
     first = ordered[0].row.chunk
     remarks = [renamed, f"{repeats} rows that repeat another one left out" if repeats else "", remark, narrowed]
     return ExportedDocument(
@@ -139,11 +139,30 @@ def _common_scope(members: Sequence[_Member]) -> tuple[tuple[str, ...] | None, s
     return tuple(sorted(common)) or None, "its chunks bear different labels; it bears those that all of them have"
 
 
-def _name(doc_id: str | None, first: _Member, collection: str) -> tuple[str, str]:
-    """A document id that a store takes; a row without one is called by its primary key."""
-    if doc_id is None:
-        return f"{collection}/{first.row.pk}", "it has no document id and is a document by itself"
-    try:
-        return check_doc_id(doc_id), ""
-    except InvalidRequest:
-        return f"{collection}/{doc_id}", f"renamed from {doc_id!r}, which looks like a fallback key"
+class _Names:
+    """Document ids that a store takes, each given once.
+
+    Args:
+        collection: that documents come from.
+        known: the ids that its documents have.
+    """
+
+    def __init__(self, collection: str, known: Iterable[str | None]) -> None:
+        self._collection, self._taken = collection, {name for name in known if name is not None}
+
+    def give(self, doc_id: str | None, first: _Member) -> tuple[str, str]:
+        """A document's own id; where it has none, or none that is taken, one that is nobody else's, and what to say."""
+        if doc_id is None:
+            return self._new(str(first.row.pk)), "it has no document id and is a document by itself"
+        try:
+            return check_doc_id(doc_id), ""
+        except InvalidRequest:
+            return self._new(doc_id), f"renamed from {doc_id!r}, which looks like a fallback key"
+
+    def _new(self, name: str) -> str:
+        """The collection and the name; the collection again, as long as that is another document's."""
+        found = f"{self._collection}/{name}"
+        while found in self._taken:
+            found = f"{self._collection}/{found}"
+        self._taken.add(found)
+        return found

@@ -8,6 +8,7 @@ no engine.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -32,6 +33,8 @@ ROLES: Mapping[str, str] = {
     "metadata": "a JSON object (or its text) whose entries `where` compares with",
 }
 """What can be mapped, and what it means."""
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 Path = str
 Entity = Mapping[str, object]
@@ -119,10 +122,16 @@ def as_object(value: object) -> Mapping[str, object] | None:
     """A JSON object, given as such or as its text; None for anything else."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
-            value = json.loads(value)
+            value = _whole_characters(json.loads(value)) if "\\u" in value else json.loads(value)
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, Mapping) else None
+
+
+def _whole_characters(value: object) -> object:
+    r"""The value with a mark in place of each half a character: JSON can say `\ud800` alone, and no text holds it."""
+    said = json.dumps(value, ensure_ascii=False)
+    return json.loads(_HALF.sub("\ufffd", said)) if _HALF.search(said) else value
 
 
 def first_usable(entity: Entity, paths: Sequence[Path]) -> object:

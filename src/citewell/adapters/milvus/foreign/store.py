@@ -167,11 +167,11 @@ class AttachedStore:
 
     def export(self) -> Iterator[ExportedDocument]:
         """Every document with its chunks and vectors, for `reindex`; a row without a document is one by itself."""
-        return exported(self._up_to_date(), self._collection, self._reader, self._attachment)
+        return exported(self._scanned(), self._collection, self._reader, self._attachment)
 
     def export_size(self) -> int:
         """How many documents `export` gives."""
-        documents, orphans, _ = self._up_to_date().counts()
+        documents, orphans, _ = self._scanned().counts()
         return documents + orphans
 
     def vectors(self, doc_id: str) -> dict[str, NDArray[np.float32]]:
@@ -245,6 +245,12 @@ class AttachedStore:
     def _up_to_date(self) -> Derived:
         self._check_open()
         self._derived.bring_up_to_date()
+        return self._derived
+
+    def _scanned(self) -> Derived:
+        """As `_up_to_date`, however many rows there are: to be copied, documents must be known, words need not."""
+        self._check_open()
+        self._derived.bring_up_to_date(of_any_size=True)
         return self._derived
 
     def _for_search(self) -> Derived:
