@@ -75,6 +75,7 @@ bench: setup
 	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/quality.py --data $(DATA)
 	$(BIN)/python bench/hints.py --data $(DATA)
+	$(BIN)/python bench/serve_load.py --data $(DATA)/k8s-docs
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
