@@ -108,7 +108,7 @@ class Gate:
         """Say in the scope who calls.
 
         Raises:
-            Refused: the host is unknown.
+            Refused: the host is unknown, or a page of another origin would write.
             Unauthorized, TooOften: no known token, or too many requests.
         """
         host, path = headers.get("host"), scope["path"]
