@@ -23,6 +23,9 @@ import citewell
 heavy = [name for name in ("numpy", "tantivy", "onnxruntime", "rich", "typer", "yaml", "httpx2") if name in sys.modules]
 assert not heavy, f"import citewell loads {heavy}"
 assert "pytest" not in sys.modules
+from importlib import resources
+pages = resources.files("citewell.server.web")
+assert all(pages.joinpath(*part).is_file() for part in (("templates", "base.html"), ("static", "style.css")))
 from citewell import Document, Knowledge, Settings
 from citewell.testing.fakes import HashEmbedder
 with Knowledge.open(sys.argv[1], settings=Settings(), embedder=HashEmbedder()) as knowledge:

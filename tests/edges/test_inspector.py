@@ -329,6 +329,12 @@ def test_the_cookie_holds_no_token_and_is_kept_from_scripts_and_other_sites(guar
 
 
 @pytest.mark.requirement("API-5")
+def test_behind_https_the_cookie_goes_over_https_alone() -> None:
+    with inspector(tokens=True, public_url="https://kb.example") as web:
+        assert "secure" in log_in(web, "team-a").headers["set-cookie"].lower()
+
+
+@pytest.mark.requirement("API-5")
 def test_a_log_out_ends_the_log_in_even_for_who_kept_the_cookie(guarded: TestClient) -> None:
     log_in(guarded, "team-a")
     name = guarded.cookies[COOKIE]

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from citewell.app import Knowledge
     from citewell.config import Settings
 
-_VENDORS = ("fastapi", "starlette", "uvicorn", "mcp", "mcp_types", "prometheus_client", "structlog", "multipart")
+_VENDORS = (
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "mcp",
+    "mcp_types",
+    "prometheus_client",
+    "structlog",
+    "multipart",
+    "jinja2",
+)
 
 
 @edge
@@ -29,7 +39,7 @@ def serve(
     kb: KbOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve HTTP (/v1, /healthz, /metrics) and MCP (/mcp) until Ctrl-C; the log goes to stderr as JSON lines."""
+    """Serve HTTP (/v1, /metrics), MCP (/mcp) and the inspector (/) until Ctrl-C; the log goes to stderr as JSON."""
     run = _serving()
     from citewell import __version__
 
@@ -44,7 +54,7 @@ def _open(kb: str | None, settings: Settings) -> Knowledge:
 
 
 def _told(address: str) -> None:
-    typer.echo(f"citewell: serving {address} (MCP at {address}/mcp); Ctrl-C ends it", err=True)
+    typer.echo(f"citewell: serving {address} (inspector there, MCP at {address}/mcp); Ctrl-C ends it", err=True)
 
 
 def _serving() -> Callable[..., None]:

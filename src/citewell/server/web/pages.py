@@ -13,6 +13,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from citewell.server.web.gate import HOME
 from citewell.server.web.views.ranking import NAMES, NODE_HEIGHT, NODE_WIDTH
 from citewell.server.web.views.text import pieces, visible
@@ -20,8 +22,6 @@ from citewell.server.web.views.values import compact, counted, milliseconds, sco
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from jinja2 import Environment
 
 _TYPES: Final = {"style.css": "text/css", "inspect.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
@@ -72,8 +72,6 @@ def draw(template: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - loaded with the first page
-
     environment = Environment(
         loader=PackageLoader("citewell.server.web"),
         autoescape=True,

@@ -47,7 +47,8 @@ def router(knowledge: Knowledge, *, callers: Callers, desk: Desk, jobs: Jobs) ->
     settings = knowledge.settings.server
     folder = None if settings.evaluations is None else Path(settings.evaluations)
     answers = Answers(Questions(knowledge), Runs(folder))
-    web = _Web(Gate(callers, Logins(), Rates(settings.rate)), answers, desk, jobs)
+    secure = (settings.public_url or "").lower().startswith("https:")
+    web = _Web(Gate(callers, Logins(), Rates(settings.rate)), answers, desk, jobs, secure=secure)
     made = APIRouter(include_in_schema=False)
     for path, methods, endpoint in web.routes():
         made.add_route(path, endpoint, methods=methods, include_in_schema=False)
@@ -55,10 +56,10 @@ def router(knowledge: Knowledge, *, callers: Callers, desk: Desk, jobs: Jobs) ->
 
 
 class _Web:
-    """The endpoints of one server."""
+    """The endpoints of one server; `secure`: people reach it over https alone."""
 
-    def __init__(self, gate: Gate, answers: Answers, desk: Desk, jobs: Jobs) -> None:
-        self._gate, self._answers, self._desk, self._jobs = gate, answers, desk, jobs
+    def __init__(self, gate: Gate, answers: Answers, desk: Desk, jobs: Jobs, *, secure: bool) -> None:
+        self._gate, self._answers, self._desk, self._jobs, self._secure = gate, answers, desk, jobs, secure
 
     def routes(self) -> list[tuple[str, list[str], Endpoint]]:
         """Address, methods and endpoint of each; the last takes whatever is left below `HOME`."""
@@ -172,7 +173,7 @@ class _Web:
             values = {"error": error, "next": HOME}
             return self._drawn(request, None, Answer("login.html", "", values, status=status_of(error)))
         response = _redirect(wanted)
-        set_cookie(response, name, secure=request.url.scheme == "https")
+        set_cookie(response, name, secure=self._secure or request.url.scheme == "https")
         return response
 
     async def _logout(self, request: Request) -> Response:

@@ -19,6 +19,7 @@
     else root.dataset.theme = theme;
   }
 
+  root.classList.add("scripted"); // only a script can unfold, so only then is anything folded
   show(stored()); // before the page is drawn, so that it doesn't flash
 
   function themeButton() {
@@ -88,6 +89,7 @@
     for (const hint of document.querySelectorAll(".keys")) hint.hidden = false;
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") {
+        event.preventDefault(); // a field for searches would empty itself
         document.activeElement?.blur();
         light(null);
         return;
