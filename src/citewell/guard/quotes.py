@@ -11,6 +11,7 @@ in a quote stands for anything.
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from citewell.guard.view import UNSEEN
 from citewell.model import Quote
 
 _NEAR = 0.9
+_PIECE = 500
 _ALMOST = 0.999  # 1 is for what is exact
 _SHORTEST_NEAR = 12  # characters; of shorter quotes a near match says nothing
 _DRESS = " \t\n*_~"
@@ -193,11 +195,27 @@ def checked(written: str, said: str | None) -> Quote:
     parts = [part for piece in _ELLIPSIS.split(words) if (part := plain(piece).strip(_EDGES))]
     if _in_order(parts, chunk):
         return Quote(words, "exact", 1.0)
-    ratio, is_near = 1.0 if parts else 0.0, bool(parts)
+    ratio, is_near = _nearness(parts, chunk)
+    return Quote(words, "near" if is_near else "not_found", round(ratio, 3))
+
+
+def _nearness(parts: Sequence[str], chunk: str) -> tuple[float, bool]:
+    """The least likeness of the parts, piece by piece as far as they are near, and whether all are."""
+    ratio = 1.0 if parts else 0.0
     for part in parts:
-        likeness, same_facts = _likeness(part, chunk)
-        ratio, is_near = min(ratio, likeness), is_near and same_facts
-    return Quote(words, "near" if is_near and ratio >= _NEAR else "not_found", round(ratio, 3))
+        pieces = _pieces(part) if len(part) <= len(chunk) else [part]
+        for piece in pieces:
+            likeness, same_facts = _likeness(piece, chunk)
+            ratio = min(ratio, likeness)
+            if ratio < _NEAR or not same_facts:
+                return ratio, False
+    return ratio, bool(parts)
+
+
+def _pieces(part: str) -> list[str]:
+    """The part in equal pieces, cut at spaces, none long: the time of a near match grows with the square of length."""
+    count = -(-len(part) // _PIECE)
+    return textwrap.wrap(part, -(-len(part) // count), break_on_hyphens=False)
 
 
 def plain(text: str) -> str:
