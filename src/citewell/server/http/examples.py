@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-_KEY: Final = "etcd.md#chunk-2"
+from citewell.identity import format_key
+
+_KEY: Final = format_key("etcd.md", 2)
 
 LOOKUPS: Final[dict[str, object]] = {
     "for an agent": {"query": "why is etcd slow", "mode": "hybrid", "session": "chat-1", "agent": True},
@@ -35,7 +37,7 @@ SEEN: Final[dict[str, object]] = {
 
 CHECKS: Final[dict[str, object]] = {
     "against a session": {"answer": f"Check the latency of fsync [{_KEY}].", "session": "chat-1"},
-    "against ids": {"answer": [_KEY, "etcd.md#chunk-9"], "shown": [_KEY], "strict": True},
+    "against ids": {"answer": [_KEY, format_key("etcd.md", 9)], "shown": [_KEY], "strict": True},
 }
 
 GUARD: Final[dict[str, object]] = {
