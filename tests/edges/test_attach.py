@@ -616,3 +616,21 @@ def test_no_filter_hides_rows_from_an_index_that_is_not_exact(milvus_uri: str, t
     server.call("drop_collection", name)
     server.close()
     assert found / wanted >= 0.99
+
+
+@pytest.mark.slow
+def test_rows_that_were_inserted_twice_are_found_on_a_server_that_keeps_both(milvus_uri: str, tmp_path: Path) -> None:
+    """Milvus 2.3 gives a search no vectors then, and says that its result is incomplete."""
+    server, name, layout = Client(milvus_uri, timeout_s=60), f"twice_{os.getpid()}", LAYOUTS["spring-ai"]
+    rows = passages()
+    fill(server, name, layout, rows, 64)
+    server.call("insert", name, [layout.row(rows[0], 0), layout.row(rows[1], 1)])
+    attach(server.location, name, tmp_path / "kb", mapping=MAPS["spring-ai"], settings=SETTINGS, embedder=EMBEDDER)
+    with opened(tmp_path / "kb") as kb:
+        found = kb.lookup(rows[0].text, mode="hybrid")
+        assert found.degraded == ()
+        assert found.evidence[0].text == rows[0].text
+        assert found.evidence[0].similarity == pytest.approx(1.0, abs=1e-6)
+        assert len({each.evidence_key for each in found.evidence}) == len(found.evidence) == 5
+    server.call("drop_collection", name)
+    server.close()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from citewell.adapters.milvus.filters import literal, literals
+from citewell.errors import StoreError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +31,8 @@ _KEYS_AT_ONCE = 500
 _COUNT = "count(*)"
 _LEAST_EF, _LEAST_EF_FILTERED, _LARGEST_EF = 192, 2_048, 32_768
 _SCAN_SECONDS = 60.0
+_REPEATED = "incomplete query result"
+"""What Milvus 2.3 says instead of vectors where an insert repeated a primary key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,19 @@ class Collection:
         index = self._schema.indexes.get(self._vector)
         how = {} if self._client.server.is_lite else _how(index, limit, filtered=bool(chosen))
         metric = {"metric_type": index.metric} if index else {}
-        fields = [*self._fields, self._vector]
-        return self._search(vector.tolist(), self._vector, limit, chosen, {**metric, "params": how}, fields)
+        ask = partial(self._search, vector.tolist(), self._vector, limit, chosen, {**metric, "params": how})
+        try:
+            return ask([*self._fields, self._vector])
+        except StoreError as error:
+            if _REPEATED not in error.message:
+                raise
+            return self._with_vectors(ask(self._fields))
+
+    def _with_vectors(self, found: Sequence[Found]) -> list[Found]:
+        """The same rows as a query gives them, which has vectors where a search has none."""
+        primary = self._schema.primary
+        held = {row[primary]: row for row in self.rows([each.entity[primary] for each in found], vectors=True)}
+        return [Found(held[pk], each.score) for each in found if (pk := each.entity[primary]) in held]
 
     def bm25(self, text: str, field: str, limit: int, chosen: str) -> list[Found]:
         """The best rows by the engine's own BM25, best first; scores are > 0 (Lite says them negative)."""
