@@ -34,6 +34,9 @@ MCP_PATH: Final = "/mcp"
 _GRACE_S: Final = 10
 """How long requests that run may go on after the server was told to end."""
 
+_KEEP_ALIVE_S: Final = 75
+"""How long a quiet connection stays open: longer than clients and proxies keep theirs, so that they close it first."""
+
 _BACKLOG: Final = 512
 
 _SWITCH_S: Final = 0.001
@@ -114,6 +117,7 @@ def _config(app: Callable[..., object]) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_S,
+        timeout_keep_alive=_KEEP_ALIVE_S,
     )
 
 
