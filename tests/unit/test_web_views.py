@@ -180,6 +180,16 @@ def test_dense_beside_hybrid_says_what_moved_and_why_something_is_gone() -> None
 
 
 @pytest.mark.requirement("API-5")
+def test_a_wide_comparison_draws_the_first_fifty_and_tells_of_all() -> None:
+    rows = [candidate(key(f"{number:04}.md", 0), {"dense": number}, None) for number in range(1, 3001)]
+    names = [row["evidence_key"] for row in rows]
+    wide = view(result(rows, names, {}, mode="dense"), names)
+    compared = compare_view(wide, wide)
+    assert [(len(column.nodes), column.more) for column in compared.figure.columns] == [(50, 2950), (50, 2950)]
+    assert (compared.both, len(compared.pairs)) == (3000, 3000)
+
+
+@pytest.mark.requirement("API-5")
 def test_the_budget_counts_what_was_shown() -> None:
     item = {
         "document_id": A, "source": "s", "title": "T", "breadcrumb": "", "content": "four words are here",

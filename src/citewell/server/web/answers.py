@@ -181,6 +181,7 @@ class Answers:
             "view": compare_view(views["dense"][0], views["hybrid"][0]),
             "sides": [(mode, *views[mode], address_of("", forms[mode].pairs())) for mode in views],
             "fates": _FATES,
+            "most": MOST_ROWS,
         }
         data = {mode: each.result for mode, each in looked.items()}
         return Answer("compare.html", "Search", {**values, **drawn}, data)

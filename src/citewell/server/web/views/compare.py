@@ -39,7 +39,10 @@ class CompareView:
 def compare_view(dense: LookupView, hybrid: LookupView) -> CompareView:
     """Evidence of either, hybrid's order first, then what only dense has."""
     first, second = _kept(dense), _kept(hybrid)
-    pairs = tuple(_pair(key, dense, hybrid) for key in dict.fromkeys([*second, *first]))
+    left, right = _places(dense), _places(hybrid)
+    pairs = tuple(
+        _pair(key, left.get(key, _ABSENT), right.get(key, _ABSENT)) for key in dict.fromkeys([*second, *first])
+    )
     return CompareView(
         pairs=pairs,
         both=sum(pair.dense is not None and pair.hybrid is not None for pair in pairs),
@@ -49,19 +52,27 @@ def compare_view(dense: LookupView, hybrid: LookupView) -> CompareView:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where one mode has a chunk: its place among the evidence, and what became of it."""
+
+    rank: int | None = None
+    fate: str = "not_found"
+    similarity: float | None = None
+
+
+_ABSENT = _Place()
+
+
 def _kept(view: LookupView) -> list[str]:
     return [row.key for row in view.rows if row.kept]
 
 
-def _pair(key: str, dense: LookupView, hybrid: LookupView) -> Pair:
-    first, second = _kept(dense), _kept(hybrid)
-    rows = [{row.key: row for row in view.rows} for view in (dense, hybrid)]
-    found = [each[key] for each in rows if key in each]
-    return Pair(
-        key=key,
-        dense=first.index(key) + 1 if key in first else None,
-        hybrid=second.index(key) + 1 if key in second else None,
-        similarity=next((row.similarity for row in found if row.similarity is not None), None),
-        dense_fate=rows[0][key].fate if key in rows[0] else "not_found",
-        hybrid_fate=rows[1][key].fate if key in rows[1] else "not_found",
-    )
+def _places(view: LookupView) -> dict[str, _Place]:
+    ranks = {key: rank for rank, key in enumerate(_kept(view), start=1)}
+    return {row.key: _Place(ranks.get(row.key), row.fate, row.similarity) for row in view.rows}
+
+
+def _pair(key: str, dense: _Place, hybrid: _Place) -> Pair:
+    similarity = dense.similarity if dense.similarity is not None else hybrid.similarity
+    return Pair(key, dense.rank, hybrid.rank, similarity, dense.fate, hybrid.fate)

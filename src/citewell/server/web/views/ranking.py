@@ -18,6 +18,7 @@ DEPTH = 12
 NODE_WIDTH, NODE_HEIGHT, ROW_HEIGHT, HEAD = 236, 24, 30, 30
 _GAP, _WIDEST_GAP, _FULL_WIDTH = 80, 200, 1184
 _LABEL_COLUMNS = 22
+_DEEPEST = 50
 
 FUSED = "fused"
 NAMES = {
@@ -109,12 +110,13 @@ def rerank_figure(view: LookupView, depth: int = DEPTH) -> Figure:
 
 
 def compare_figure(dense: Sequence[str], hybrid: Sequence[str]) -> Figure:
-    """What dense found beside what hybrid found, both in order."""
+    """What dense found beside what hybrid found, both in order; the first fifty of each."""
+    both = set(dense) & set(hybrid)
     rankings = {
-        "dense_order": [Entry(key, rank, kept=key in hybrid) for rank, key in enumerate(dense, start=1)],
-        "hybrid_order": [Entry(key, rank, kept=key in dense) for rank, key in enumerate(hybrid, start=1)],
+        "dense_order": [Entry(key, rank, kept=key in both) for rank, key in enumerate(dense, start=1)],
+        "hybrid_order": [Entry(key, rank, kept=key in both) for rank, key in enumerate(hybrid, start=1)],
     }
-    return figure(rankings, [("dense_order", "hybrid_order")], max(len(dense), len(hybrid)))
+    return figure(rankings, [("dense_order", "hybrid_order")], _DEEPEST)
 
 
 def figure(
