@@ -404,8 +404,10 @@ def test_figures_are_written_for_eyes() -> None:
 
 @pytest.mark.requirement("API-5")
 def test_a_form_becomes_arguments_and_an_address_again() -> None:
-    pairs = [("q", "a b"), ("mode", "hybrid"), ("category", " ops "), ("scope", "x"), ("scope", "y, z"),
-             ("return_n", "3"), ("min_similarity", "0.5"), ("retrieve_k", "many"), ("depth", "25"), ("unknown", "1")]  # fmt: skip
+    pairs = [
+        ("q", "a b"), ("mode", "hybrid"), ("category", " ops "), ("scope", "x"), ("scope", "y, z"), ("return_n", "3"),
+        ("min_similarity", "0.5"), ("retrieve_k", "many"), ("depth", "25"), ("unknown", "1"),
+    ]  # fmt: skip
     form = form_of(pairs)
     assert form.arguments() == {
         "mode": "hybrid", "category": "ops", "return_n": 3, "retrieve_k": "many", "min_similarity": 0.5,
