@@ -49,6 +49,7 @@ NOT_SHOWN = (
     "docB#chunk-1",
     "docC.md#chunk-0",
     "77#chunk-0",
+    "x#chunk-0",
     "docA#chunk-3",
     "your notes.md#chunk-2",
     "old/docA#chunk-1",
@@ -245,6 +246,7 @@ ROWS: dict[str, Row] = {
         "[docC.md] [source: docC.md] (docC.md) [page](docC.md)[^1]\n\n[^1]: docC.md\n", (ambiguous("docC.md"),) * 5
     ),
     "a document that exists in running text": Row("docC.md says so (77) [77].", ()),
+    "a letter in brackets, though a document is called so": Row("- [x] done [docA#chunk-1]", (A1,)),
     # Odd ids
     "spaces in the id": Row("[my notes.md#chunk-2] and my notes.md#chunk-2 too", (shown("my notes.md#chunk-2"),) * 2),
     "brackets in the id": Row("[old[1].md#chunk-4]", (shown("old[1].md#chunk-4"),)),
