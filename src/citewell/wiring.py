@@ -53,7 +53,8 @@ def open_attached(directory: Path, settings: StoreSettings) -> AttachedStore:
     from citewell.adapters.local.sessions import LocalSessions  # noqa: PLC0415 - only attachments need them alone
     from citewell.adapters.milvus.foreign import AttachedStore  # noqa: PLC0415 - an extra
 
-    return AttachedStore.open(directory, LocalSessions(directory), token=settings.token)
+    sessions = LocalSessions(directory)
+    return AttachedStore.open(directory, sessions, token=settings.token, timeout_s=settings.timeout_s)
 
 
 def attach_collection(
@@ -74,7 +75,9 @@ def attach_collection(
 
     foreign.check_free(directory)
     chosen = foreign.parse_assignments(mapping)
-    look = foreign.inspect(uri, collection, chosen, embedder, preset=preset, token=settings.token)
+    look = foreign.inspect(
+        uri, collection, chosen, embedder, preset=preset, token=settings.token, timeout_s=settings.timeout_s
+    )
     foreign.write_attachment(directory, look.attachment)
     return look, open_attached(directory, settings)
 

@@ -634,3 +634,22 @@ def test_rows_that_were_inserted_twice_are_found_on_a_server_that_keeps_both(mil
         assert len({each.evidence_key for each in found.evidence}) == len(found.evidence) == 5
     server.call("drop_collection", name)
     server.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_the_time_that_a_call_may_take_is_that_of_the_settings(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience: list[float] = []
+    made = Client.__init__
+
+    def noted(self: Client, location: str, *, token: str | None = None, timeout_s: float = 10.0) -> None:
+        patience.append(timeout_s)
+        made(self, location, token=token, timeout_s=timeout_s)
+
+    monkeypatch.setattr(Client, "__init__", noted)
+    settings = Settings.of({"store.timeout": 55, "rag.hints": False})
+    attached(client, "plain", tmp_path / "kb", settings=settings)
+    Knowledge.open(tmp_path / "kb", settings=settings, embedder=EMBEDDER).close()
+    assert patience
+    assert set(patience) == {55.0}

@@ -44,7 +44,14 @@ class Look:
 
 
 def inspect(
-    uri: str, collection: str, chosen: FieldMap, embedder: Embedder, *, preset: str = "", token: str | None = None
+    uri: str,
+    collection: str,
+    chosen: FieldMap,
+    embedder: Embedder,
+    *,
+    preset: str = "",
+    token: str | None = None,
+    timeout_s: float = 10.0,
 ) -> Look:
     """Look at a collection and decide what its fields are.
 
@@ -55,6 +62,7 @@ def inspect(
         embedder: the one that filled the collection.
         preset: by name; empty = the one that the schema fits exactly, if there is one.
         token: for the server.
+        timeout_s: of each call.
 
     Raises:
         InvalidRequest: a field, a role, a preset or the collection is not there; names it and what there is.
@@ -63,7 +71,7 @@ def inspect(
     """
     where = check_uri(uri)
     check_there(where)
-    client = Client(where, token=token)
+    client = Client(where, token=token, timeout_s=timeout_s)
     try:
         schema = read_schema(client, collection)
         return _Inspection(client, schema, embedder).look(where, chosen, preset)
