@@ -387,6 +387,10 @@ def test_a_near_quote_keeps_the_sign_of_a_number_however_it_is_written() -> None
         for sign in ("-", "\u2212", "")
     ]
     assert [quote.verdict for quote in found if quote] == ["near", "near", "not_found"]
+    between = "“the sensor stops, and at 12 - 14 it starts” [docA#chunk-1]"  # a dash between numbers is no sign
+    quote = only(check(between, ["docA#chunk-1"], known=known)).quote
+    assert quote is not None
+    assert quote.verdict == "near"
 
 
 @pytest.mark.requirement("GUARD-3")
