@@ -79,6 +79,11 @@ def test_a_near_miss_is_unknown_and_the_shown_id_that_was_perhaps_meant_is_named
 
 
 @pytest.mark.requirement("GUARD-1")
+def test_an_id_with_a_mark_that_is_like_no_other_text_is_told_by_its_document_and_number() -> None:
+    assert detail("z# chunks -**2", ["z#chunk-2"], None) == "there is no such evidence; did you mean z#chunk-2?"
+
+
+@pytest.mark.requirement("GUARD-1")
 def test_a_number_beside_an_id_is_unknown_and_names_the_chunk_that_was_perhaps_meant() -> None:
     first, second = check("[docA#chunk-1, 2]", SHOWN, known=KNOWN).citations
     assert (first.verdict, second.verdict, second.raw) == ("shown", "unknown", "2")
