@@ -138,7 +138,8 @@ class Collection:
     def _with_vectors(self, found: Sequence[Found]) -> list[Found]:
         """The same rows as a query gives them, which has vectors where a search has none."""
         primary = self._schema.primary
-        held = {row[primary]: row for row in self.rows([each.entity[primary] for each in found], vectors=True)}
+        pks = [pk for each in found if isinstance(pk := each.entity[primary], int | str)]
+        held = {row[primary]: row for row in self.rows(pks, vectors=True)}
         return [Found(held[pk], each.score) for each in found if (pk := each.entity[primary]) in held]
 
     def bm25(self, text: str, field: str, limit: int, chosen: str) -> list[Found]:
