@@ -366,6 +366,22 @@ def test_equal_scores_are_ordered_by_key_at_the_cut_too(own: Client, tmp_path: P
             assert [block.doc_id for block in result.evidence] == [f"doc-{n:03}" for n in range(1, 6)]
 
 
+@pytest.mark.parametrize("odd", [0.0, float("nan")])
+def test_a_vector_that_can_not_be_compared_does_not_hide_a_tie_at_the_cut(
+    own: Client, tmp_path: Path, odd: float
+) -> None:
+    """An engine may rank it before the rows that tie, and it says nothing of those behind it."""
+    layout = replace(LAYOUTS["json"], vector=(LAYOUTS["json"].vector[0], "COSINE"))
+    query = np.eye(1, 64, dtype=np.float32)[0]
+    across = np.eye(1, 64, 1, dtype=np.float32)[0]
+    rows = [Passage("odd.md", 0, "odd", np.full(64, odd, dtype=np.float32))]
+    rows += [Passage(f"{n:02}.md", 0, "like all others", across) for n in reversed(range(60))]
+    fill(own, "theirs", layout, rows, 64)
+    attach(own.location, "theirs", tmp_path / "kb", mapping=MAPS["json"][:2], settings=SETTINGS, embedder=EMBEDDER)
+    with opened(tmp_path / "kb") as kb, kb._store.snapshot() as view:
+        assert [hit.key for hit in view.dense(query, 5, Filters())] == [key(f"{n:02}.md", 0) for n in range(5)]
+
+
 def test_too_many_rows_for_derived_words_degrade_the_answer_and_say_so(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from citewell.adapters.milvus.foreign.collection import MAX_WIDTH, Collection, Found, vector_of
 from citewell.adapters.milvus.foreign.conditions import Conditions, holds
 from citewell.adapters.milvus.foreign.rows import PrimaryKey, Row, RowReader
@@ -20,7 +22,6 @@ from citewell.identity import find_identity
 from citewell.model import Filters, Scored, StoredChunk
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from citewell.adapters.milvus.foreign.derived import Derived, Entry
@@ -96,7 +97,9 @@ class AttachedSnapshot:
         def ask(width: int) -> list[tuple[Entity, float]]:
             return score(self._collection.nearest(vector, width, chosen))
 
-        answer = self._until_enough(ask, k, filters)
+        # An engine may rank what can't be compared (zero length, NaN) anywhere: it says nothing of those behind it.
+        incomparable = self._similarity(vector, np.full_like(vector, np.nan))
+        answer = self._until_enough(ask, k, filters, worst=incomparable)
         if len(answer.ranked) >= k:
             return tuple(answer.ranked[:k])
         if not answer.is_whole:
@@ -158,8 +161,18 @@ class AttachedSnapshot:
             if chunk is not None and entry.evidence_key not in found and holds(chunk, filters):
                 found[entry.evidence_key] = score
 
-    def _until_enough(self, ask: Callable[[int], list[tuple[Entity, float]]], k: int, filters: Filters) -> _Answer:
-        """The rows within the filters, best first, asked for more and more until k of them are known for sure."""
+    def _until_enough(
+        self,
+        ask: Callable[[int], list[tuple[Entity, float]]],
+        k: int,
+        filters: Filters,
+        *,
+        worst: float = float("-inf"),
+    ) -> _Answer:
+        """The rows within the filters, best first, asked for more and more until k of them are known for sure.
+
+        A score of `worst` does not say how good the engine took the row for.
+        """
         width = min(k + _SPARE, MAX_WIDTH)
         while True:
             found = ask(width)
@@ -167,7 +180,8 @@ class AttachedSnapshot:
             if len(found) < width:
                 return _Answer(ranked, len(found), is_whole=True)
             # A row that was not returned may tie with the worst one that was.
-            if len(ranked) >= k and ranked[k - 1].score > min(score for _, score in found):
+            last = min((score for _, score in found if score > worst), default=worst)
+            if len(ranked) >= k and ranked[k - 1].score > last:
                 return _Answer(ranked, len(found), is_whole=False)
             if width == MAX_WIDTH:
                 return _Answer(ranked, len(found), is_whole=False)
