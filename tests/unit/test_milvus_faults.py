@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -166,3 +167,42 @@ def test_searches_during_a_flush_miss_nothing(location: str) -> None:
     _, *counted = together(write_and_flush, search, search)
     assert counted == [{40}, {40}]
     store.close()
+
+
+@pytest.mark.requirement("INGEST-7")
+def test_a_process_that_ends_between_any_two_writes_leaves_whole_documents_and_the_next_one_finishes(
+    store: MilvusStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process that ended would leave is the directory as it is just before each write."""
+    put(store, "a.md", ["shared old 1", "shared old 2", "shared old 3"])
+    left: list[Path] = []
+    made = Client.call
+
+    def call(client: Client, name: str, *args: object, **options: object) -> object:
+        if name in ("insert", "upsert", "delete"):
+            left.append(tmp_path / str(len(left)))
+            shutil.copytree(tmp_path / "kb.db", left[-1] / "kb.db")
+        return made(client, name, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "call", call)
+        put(store, "a.md", ["shared new 1 " + "x" * 70_000, "shared new 2"])
+    assert len(left) >= 5
+    held = [_texts_left(folder) for folder in left]
+    assert held == sorted(held)
+    assert {whole for _, whole in held} == {("old", 3), ("new", 2)}
+
+
+def _texts_left(folder: Path) -> tuple[int, tuple[str, int]]:
+    """0 and the old texts, or 1 and the new ones, that a store opened here finds; then it is written to."""
+    store = MilvusStore.open(f"milvus:{folder}/kb.db")
+    texts = texts_of(store, [key("a.md", at) for at in range(4)])
+    (kind,) = {text.split()[1] for text in texts.values()}
+    assert look(store, "shared").everywhere == sorted(texts)
+    assert size_of(store) == len(texts)
+    put(store, "b.md", ["shared other"])
+    put(store, "a.md", ["shared newest"])
+    assert look(store, "shared").everywhere == [key("a.md"), key("b.md")]
+    assert store.verify().findings == ()
+    store.close()
+    return int(kind == "new"), (kind, len(texts))
