@@ -16,7 +16,8 @@ import pytest
 from milvus_server import NoServerError, drop, milvus_server
 
 from citewell.adapters.milvus import MilvusStore
-from citewell.errors import StoreLocked, StoreUnreachable, StoreVersion
+from citewell.adapters.milvus.client import Client
+from citewell.errors import StoreCorrupt, StoreLocked, StoreUnreachable, StoreVersion
 from citewell.model import Filters
 from citewell.testing.samples import change
 from citewell.testing.store_base import EMBEDDER, dense, key, keys_of, look, put, random_units, size_of, texts_of, write
@@ -240,3 +241,41 @@ def wait_for_index(store: MilvusStore) -> None:
             return
         assert time.monotonic() < deadline, held
         time.sleep(0.5)
+
+
+@pytest.mark.requirement("INGEST-7")
+@pytest.mark.parametrize("made", [1, 2])
+def test_collections_whose_maker_ended_before_their_indexes_were_made_are_completed(
+    open_store: Open, monkeypatch: pytest.MonkeyPatch, made: int
+) -> None:
+    """A server loads no collection without an index, so that the store could never be opened again."""
+    call, left = Client.call, [made]
+
+    class Ended(BaseException):
+        """As if the process had."""
+
+    def until_an_index(client: Client, name: str, *args: object, **options: object) -> object:
+        left[0] -= name == "create_index"
+        if not left[0]:
+            raise Ended
+        return call(client, name, *args, **options)
+
+    store = open_store()
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "call", until_an_index)
+        with pytest.raises(Ended):
+            put(store, "a.md", ["shared"])
+    again = open_store()
+    put(again, "a.md", ["shared"])
+    assert look(again, "shared").everywhere == [key("a.md")]
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_store_that_lost_its_catalogue_is_damaged_and_not_made_anew(open_store: Open, milvus_uri: str) -> None:
+    store = open_store()
+    put(store, "a.md", ["shared"])
+    client = Client(milvus_uri, timeout_s=30)
+    client.call("drop_collection", f"{store.collection}_catalogue")
+    with pytest.raises(StoreCorrupt, match="no catalogue"):
+        open_store()
+    client.close()
