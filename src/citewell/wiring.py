@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from citewell.config import EmbedderSettings, RerankerSettings, StoreSettings
 from citewell.errors import ConfigError
-from citewell.in_time import InTime
 from citewell.model import StoreBinding, Text
 from citewell.ports import Embedder, Reader, Reranker, Store
+from citewell.rerank.in_time import InTime
 
 if TYPE_CHECKING:
     from citewell.adapters.milvus.foreign import AttachedStore, Look

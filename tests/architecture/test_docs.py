@@ -41,7 +41,7 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
 @pytest.mark.requirement("API-1")
 def test_the_program_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "etcd.md").write_text("# Etcd\n\nSlow disks make it slow.\n", encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)

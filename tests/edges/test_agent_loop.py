@@ -189,7 +189,7 @@ def test_an_endpoint_that_is_not_there_is_named(kb: Knowledge) -> None:
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     for name in ("OPENAI_API_KEY", "OPENAI_MODEL", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     return monkeypatch
 
 

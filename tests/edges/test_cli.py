@@ -31,7 +31,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("CITEWELL_KB", "CITEWELL_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "etcd.md").write_text(ETCD, encoding="utf-8")
     (tmp_path / "docs" / "payroll.md").write_text(PAYROLL, encoding="utf-8")
@@ -189,7 +189,7 @@ def test_the_environment_names_the_store(own_folder: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("filled")
 def test_a_store_of_another_embedder_is_exit_code_3_and_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trial I133."""
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder(8, name="other"))
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder(8, name="other"))
     result = run("lookup", "etcd")
     assert result.exit_code == 3
     assert "hash-words" in result.stderr

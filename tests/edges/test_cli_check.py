@@ -23,7 +23,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("CITEWELL_KB", "CITEWELL_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     (tmp_path / "etcd.md").write_text(ETCD, encoding="utf-8")
     assert run("ingest", "etcd.md").exit_code == 0
     assert run("lookup", "E1207", "--session", "s", "--agent").exit_code == 0

@@ -24,7 +24,7 @@ DOCS = {
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     # A busy machine must not turn hints into a note.
     monkeypatch.setitem(CatalogueHints.__init__.__kwdefaults__, "patience_s", 60.0)  # type: ignore[arg-type]
     (tmp_path / "docs").mkdir()

@@ -33,7 +33,7 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("CITEWELL_KB", "CITEWELL_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_, **__: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_, **__: HashEmbedder())
     folder = tmp_path / "docs"
     for name in ("a.md", "b.md", "api/x.txt"):
         write(folder / name, f"# Title of {name}\n\nText of {name}.\n")
@@ -144,7 +144,7 @@ def waves(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
             deeds.pop(0)()
             yield frozenset(str(path.absolute()) for path in paths)
 
-    monkeypatch.setattr("citewell.filling.watch_paths", watch_paths)
+    monkeypatch.setattr("citewell.app.filling.watch_paths", watch_paths)
     return deeds
 
 
@@ -226,7 +226,7 @@ def test_ctrl_c_in_the_middle_of_a_watched_run_says_how_to_go_on(
         def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_, **__: Interrupted())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_, **__: Interrupted())
     result = run("ingest", "docs", "--watch")
     assert (result.exit_code, "goes on from there" in result.stderr) == (130, True)
 
@@ -269,7 +269,7 @@ def test_a_name_with_a_line_break_makes_no_line_of_its_own(docs: Path) -> None:
 
 PROGRAM = """
 import sys, time
-import citewell.app
+import citewell.app.knowledge
 from citewell.cli import main
 from citewell.testing.fakes import HashEmbedder
 
@@ -280,7 +280,7 @@ class Slow(HashEmbedder):
             time.sleep(0.3)
         return super().embed_passages(texts)
 
-citewell.app.open_embedder = lambda *_, **__: Slow()
+citewell.app.knowledge.open_embedder = lambda *_, **__: Slow()
 main()
 """
 

@@ -24,7 +24,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CITEWELL_RETRIEVAL__SEARCH__MODE", "hybrid")
     for name in ("CITEWELL_KB", "CITEWELL_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     (tmp_path / "docs").mkdir()
     sections = [f"## Step {n}\n\n{'Walk on to the next door. ' * 30}\n\n" for n in range(5)]
     (tmp_path / "docs" / "evacuation.md").write_text("# Evacuation\n\n" + "".join(sections), encoding="utf-8")

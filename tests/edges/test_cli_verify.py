@@ -19,7 +19,7 @@ GONE = "DELETE FROM chunks WHERE row = @ROW"
 @pytest.fixture
 def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A closed store of 150 chunks, with an index on the disk."""
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("CITEWELL_KB", "CITEWELL_CONFIG"):
         monkeypatch.delenv(name, raising=False)

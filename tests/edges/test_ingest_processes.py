@@ -36,7 +36,7 @@ with Knowledge.open(location, settings=Settings(), embedder=HashEmbedder()) as k
 """
 COMMAND_LINE = """
 import sys, time
-import citewell.app
+import citewell.app.knowledge
 from citewell.cli import main
 from citewell.testing.fakes import HashEmbedder
 class Slow(HashEmbedder):
@@ -44,7 +44,7 @@ class Slow(HashEmbedder):
         print("embedding", len(texts), file=sys.stderr, flush=True)
         time.sleep(0.3)
         return super().embed_passages(texts)
-citewell.app.open_embedder = lambda *_: Slow()
+citewell.app.knowledge.open_embedder = lambda *_: Slow()
 main()
 """
 

@@ -20,7 +20,7 @@ PROGRAM = re.compile(r"```python\n(.*?)```\n\n(`{3,})text\n(.*?)\2\n", re.DOTALL
 def test_every_program_on_the_page_prints_what_the_page_says(
     monkeypatch: pytest.MonkeyPatch, name: str, count: int
 ) -> None:
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     page = (DOCS / name).read_text("utf-8")
     programs = PROGRAM.findall(page)
     assert len(programs) == page.count("```python\n") == count

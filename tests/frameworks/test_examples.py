@@ -15,7 +15,7 @@ from citewell.testing.fakes import HashEmbedder
 def test_an_example_answers_with_citations_that_were_shown(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     example = importlib.import_module(name)
     assert example.main("What does PAY-4471 mean?") == 0
     assert re.search(r"payments/(error-codes|capture-failures)\.md#chunk-\d", capsys.readouterr().out)
@@ -25,7 +25,7 @@ def test_an_example_answers_with_citations_that_were_shown(
 def test_an_example_says_so_when_a_citation_was_not_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     example = importlib.import_module("langchain_chain")
     monkeypatch.setattr(example, "tool_answer", lambda *_: "Somewhere [nowhere.md#chunk-0].")
     assert example.main("What does PAY-4471 mean?") == 4

@@ -36,7 +36,7 @@ def ids(found: dict[str, Any]) -> list[str]:
 @pytest.fixture
 def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store on disk, whose embedder opens without a model."""
-    monkeypatch.setattr("citewell.app.open_embedder", lambda *_: HashEmbedder())
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", lambda *_: HashEmbedder())
     with Knowledge.open(tmp_path / "kb", settings=SETTINGS) as knowledge:
         knowledge.ingest_documents(SMALL)
     return str(tmp_path / "kb")
@@ -157,7 +157,7 @@ def test_of_secrets_the_file_has_the_names_of_variables_alone(location: str, mon
         seen.append(settings.api_key)
         return HashEmbedder()
 
-    monkeypatch.setattr("citewell.app.open_embedder", opened)
+    monkeypatch.setattr("citewell.app.knowledge.open_embedder", opened)
     made = CitewellRetriever(location=location, secrets={"embedder.api-key": Secret.from_env_var("EMBEDDER_KEY")})
     written = json.dumps(made.to_dict())
     assert "hunter2" not in written

@@ -166,7 +166,7 @@ def test_a_store_remembers_its_embedder_and_refuses_another(tmp_path: Path) -> N
 def test_a_store_of_another_analyser_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Knowledge.open(tmp_path, settings=HYBRID, embedder=HashEmbedder()) as knowledge:
         fill(knowledge)
-    monkeypatch.setattr("citewell.filling.ANALYZER_VERSION", "another")
+    monkeypatch.setattr("citewell.app.filling.ANALYZER_VERSION", "another")
     with pytest.raises(StoreVersion, match="another"):
         Knowledge.open(tmp_path, settings=HYBRID, embedder=HashEmbedder())
 

@@ -12,7 +12,7 @@ import pytest
 
 from citewell import Document, Knowledge, Settings
 from citewell.admission import LookupRequest, admit
-from citewell.embed_once import EmbedOnce
+from citewell.app.embed_once import EmbedOnce
 from citewell.errors import StoreUnreachable
 from citewell.lookup import Lookup, LookupResult
 from citewell.model import Hint, Hit, LookupPolicy, PathReport, SearchPolicy, SearchRequest, SearchResponse

@@ -23,10 +23,10 @@ from citewell.adapters.rerankers.sentence_transformers import SentenceTransforme
 from citewell.admission import admit
 from citewell.config import RerankerSettings
 from citewell.errors import ConfigError, RerankerError
-from citewell.in_time import MOST_LATE, InTime
 from citewell.lookup import Lookup
 from citewell.model import Hit, LookupPolicy, PathReport, SearchPolicy, SearchRequest, SearchResponse
 from citewell.rerank import rerank
+from citewell.rerank.in_time import MOST_LATE, InTime
 from citewell.testing import RerankerContract
 from citewell.testing.fakes import HashEmbedder
 from citewell.wiring import open_reranker

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from citewell import Document, Knowledge, Settings
+from citewell.app.options import LookupOptions
 from citewell.errors import InvalidRequest
-from citewell.lookup_options import LookupOptions
 from citewell.server.mcp.tools import TOOLS
 from citewell.testing.fakes import HashEmbedder
 from citewell.tool import DESCRIPTION, LOOKUP_ARGUMENTS, LookupTool, arguments, tool_schema

@@ -14,9 +14,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
 from citewell.admission import check_names
+from citewell.app.options import LookupOptions
 from citewell.checks import is_number, shown
 from citewell.errors import InvalidRequest
-from citewell.lookup_options import LookupOptions
 from citewell.model import Budget, EvidenceBlock, Scalar
 
 if TYPE_CHECKING:

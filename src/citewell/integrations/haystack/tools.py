@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from haystack.tools import Tool
 
-from citewell.lookup_options import LookupOptions
+from citewell.app.options import LookupOptions
 from citewell.projection import to_text
 from citewell.tool import DESCRIPTION, NAME, LookupTool
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from langchain_core.tools import StructuredTool, ToolException
 
+from citewell.app.options import LookupOptions
 from citewell.checks import refusal
 from citewell.errors import CitewellError
-from citewell.lookup_options import LookupOptions
 from citewell.printable import printable
 from citewell.projection import to_search_results, to_text
 from citewell.tool import DESCRIPTION, NAME, LookupTool

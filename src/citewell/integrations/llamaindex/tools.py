@@ -12,7 +12,7 @@ from llama_index.core.bridge.pydantic import BaseModel, ConfigDict
 from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from citewell.lookup_options import LookupOptions
+from citewell.app.options import LookupOptions
 from citewell.projection import to_text
 from citewell.tool import DESCRIPTION, NAME, LookupTool
 from citewell.tool.shapes import Schema

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.app.options import Labels
 from citewell.errors import CitewellError, InvalidRequest
 from citewell.identity import normalize_id
-from citewell.lookup_options import Labels
 from citewell.model import Document, IngestReport, RawDocument, StoreBinding
 from citewell.ports import Embedder, Reader, Store, embedder_identity
 from citewell.wiring import open_reader, texts, watch_paths

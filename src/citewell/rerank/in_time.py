@@ -18,7 +18,7 @@ from citewell.ports import Reranker
 MOST_LATE = 4
 """So many calls may be late and still running; with more, the reranker is hardly going to answer the next one."""
 
-_log = logging.getLogger("citewell.in_time")
+_log = logging.getLogger("citewell.rerank.in_time")
 
 
 class InTime:

@@ -13,15 +13,16 @@ from types import TracebackType
 from typing import Literal, Unpack
 
 from citewell.admission import MAX_NEIGHBOURS, admit, admit_scope, check_session
-from citewell.answers import ShownTo, check_answer
+from citewell.app.answers import ShownTo, check_answer
+from citewell.app.embed_once import EmbedOnce
+from citewell.app.filling import Filling
+from citewell.app.options import Labels, LookupOptions
+from citewell.app.reading import Reading
 from citewell.checks import check_count
 from citewell.config import Settings
-from citewell.embed_once import EmbedOnce
 from citewell.errors import EmbedderUnavailable, InvalidRequest
-from citewell.filling import Filling
 from citewell.hints import CatalogueHints
 from citewell.lookup import Lookup, LookupResult
-from citewell.lookup_options import Labels, LookupOptions
 from citewell.model import (
     DocumentInfo,
     DocumentRecord,
@@ -34,7 +35,6 @@ from citewell.model import (
     VerifyReport,
 )
 from citewell.ports import Embedder, Reader, Reranker, Store, check_binding
-from citewell.reading import Reading
 from citewell.search import StoreSearch
 from citewell.sessions import SessionMemory
 from citewell.wiring import open_counter, open_embedder, open_reranker, open_store
