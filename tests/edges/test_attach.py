@@ -474,7 +474,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture
 def own_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    for module in ("app", "foreign"):
+    for module in ("app.knowledge", "foreign"):
         monkeypatch.setattr(f"citewell.{module}.open_embedder", lambda *_: EMBEDDER)
 
 

@@ -97,7 +97,7 @@ def test_a_copy_goes_to_milvus_and_from_there_back(client: Client, tmp_path: Pat
 def test_the_command_copies_reports_and_goes_on(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("app", "foreign"):
+    for module in ("app.knowledge", "foreign"):
         monkeypatch.setattr(f"citewell.{module}.open_embedder", lambda *_: EMBEDDER)
     kb, copy = str(tmp_path / "kb"), str(tmp_path / "copy")
     run = CliRunner().invoke
