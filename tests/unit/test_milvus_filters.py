@@ -143,7 +143,7 @@ class Values:
     def find(self, chosen: str) -> set[int]:
         """The numbers of what an expression matches."""
         rows = self._client.call(
-            "query", self._name, filter=chosen, output_fields=["id"], limit=16_000, consistency_level="Session"
+            "query", self._name, filter=chosen, output_fields=["id"], limit=16_000, consistency_level="Strong"
         )
         return {row["id"] for row in rows}
 
