@@ -94,10 +94,13 @@ class Analyzer:
 
 
 class _Remembered(dict[str, tuple[str, ...]]):
-    """The tokens of runs, worked out when first asked for; bounded: it is emptied when full."""
+    """The tokens of runs, worked out when first asked for; bounded: it is emptied when full.
+
+    Long runs of a script without spaces are clauses: they rarely come back, and would drive out words that do.
+    """
 
     _most = 1 << 15
-    _longest = 32
+    _longest, _longest_unspaced = 32, 4
 
     def __init__(self, work_out: Callable[[str], tuple[str, ...]]) -> None:
         super().__init__()
@@ -105,7 +108,7 @@ class _Remembered(dict[str, tuple[str, ...]]):
 
     def __missing__(self, run: str) -> tuple[str, ...]:
         tokens = self._work_out(run)
-        if len(run) <= self._longest:
+        if len(run) <= (self._longest_unspaced if cjk.is_unspaced(run) else self._longest):
             if len(self) >= self._most:
                 self.clear()
             self[run] = tokens
