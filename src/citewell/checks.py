@@ -7,12 +7,16 @@ text, a list), never what an argument is for: the caller names it.
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Final
 
 from citewell.errors import InvalidRequest
+
+HALF: Final = re.compile(r"[\ud800-\udfff]")
+"""Half a character: a lone surrogate, which Python's texts may hold and no UTF-8 form can."""
 
 _NUMBERS = (float, int, Real)  # the built-in ones first: asking an abstract class takes ten times as long
 _NO_LISTS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)

@@ -10,14 +10,13 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Final
 
-from citewell.checks import check_list, shown
+from citewell.checks import HALF, check_list, shown
 from citewell.errors import InvalidRequest, ScopeDenied
 
 MAX_SESSION_CHARACTERS: Final = 200
 """The longest session id."""
 
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def admit_scope(scope: object, *, require_scope: bool = False) -> tuple[str, ...] | None:
@@ -45,7 +44,7 @@ def check_category(value: object) -> str | None:
         value = value[0] if value else None
     if value is None:
         return None
-    if not isinstance(value, str) or _SURROGATE.search(value):
+    if not isinstance(value, str) or HALF.search(value):
         raise InvalidRequest(f"a category can't be {shown(value)}", way_out="Give one text, or nothing.")
     return unicodedata.normalize("NFC", value).strip() or None
 
@@ -96,7 +95,7 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def _label(value: object) -> str:
-    if not isinstance(value, str) or not value.strip() or _SURROGATE.search(value):
+    if not isinstance(value, str) or not value.strip() or HALF.search(value):
         raise InvalidRequest(
             f"a scope can't hold the label {shown(value)}", way_out="Labels are text that is not blank."
         )

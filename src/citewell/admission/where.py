@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from numbers import Integral
 from operator import itemgetter
 
 import regex
 
-from citewell.checks import as_number, shown
+from citewell.checks import HALF, as_number, shown
 from citewell.errors import InvalidRequest
 from citewell.model import Scalar
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _FIELD = regex.compile(r"[\p{L}_][\p{L}\p{M}\p{N}_.-]*")
 _INTEGERS = range(-(2**63), 2**63)
 
@@ -42,7 +40,7 @@ def _field(name: object) -> str:
 def _scalar(name: object, value: object) -> Scalar:
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and not _SURROGATE.search(value):
+    if isinstance(value, str) and not HALF.search(value):
         return value
     if isinstance(value, Integral):
         if int(value) in _INTEGERS:

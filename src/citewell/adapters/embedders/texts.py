@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
+from citewell.checks import HALF
 
 
 def clean(text: str) -> str:
@@ -12,4 +10,4 @@ def clean(text: str) -> str:
 
     One character stays one character, so that lengths and spans hold.
     """
-    return _SURROGATES.sub("\ufffd", text).replace("\0", " ")
+    return HALF.sub("\ufffd", text).replace("\0", " ")

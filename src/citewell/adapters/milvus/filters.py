@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from citewell.checks import HALF
 from citewell.model import Filters
 
 MAX_TOKEN_BYTES = 512
@@ -28,8 +28,6 @@ SEVERAL = "+"
 
 UNLABELLED = "-"
 """The tenant of documents that bear none."""
-
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def literal(value: str) -> str:
@@ -54,7 +52,7 @@ def token(text: str) -> str:
     nothing that is stored does: it can be asked for and is not there.
     """
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) <= MAX_TOKEN_BYTES and not text.startswith("\x1d") and not _HALF.search(text):
+    if len(data) <= MAX_TOKEN_BYTES and not text.startswith("\x1d") and not HALF.search(text):
         return text
     return "\x1d" + hashlib.sha256(data).hexdigest()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from citewell.adapters.readers.encodings import guess_encoding, is_damaged_utf8, reads_as_wide
+from citewell.checks import HALF
 from citewell.errors import IngestError
 
 _MARKS = (
@@ -24,7 +25,6 @@ _MARKS = (
 _ESCAPED = ("iso2022_jp_2", "iso2022_kr")
 _SHIFTS = (b"\x1b$", b"\x1b(")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
 _SAMPLE = 65_536
 _WAY_OUT = "Save it as UTF-8."
 
@@ -62,7 +62,7 @@ def clean(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x00" in text:
         text = text.replace("\x00", "")
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() else HALF.sub("\ufffd", text)
 
 
 def _strictly(data: bytes, encoding: str, whole: bytes) -> str:

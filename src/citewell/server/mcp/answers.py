@@ -6,17 +6,15 @@ It knows how answers are put on the wire, and no tool.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
+from citewell.checks import HALF
 from citewell.errors import CitewellError
 from citewell.printable import code_point, printable
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MASKED = "the server failed on this call; its log says why. Try again, or ask whoever runs it"
 """All that a client is told of an error that nobody foresaw."""
@@ -62,7 +60,7 @@ def masked() -> CallToolResult:
 def on_wire(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     """The value with lone surrogates shown by their code points: half a character has no form in UTF-8."""
     if isinstance(value, str):
-        return _SURROGATE.sub(lambda match: code_point(match[0]), value)
+        return HALF.sub(lambda match: code_point(match[0]), value)
     if isinstance(value, Mapping):
         return {on_wire(name): on_wire(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from citewell.adapters.milvus.filters import both, literal, literals
 from citewell.adapters.milvus.foreign.mapping import FieldMap, Path, keys, root
 from citewell.adapters.milvus.foreign.schema import Field, Schema
+from citewell.checks import HALF
 from citewell.filtering import has_all
 from citewell.model import Filters, Scalar, StoredChunk
 from citewell.scope import is_visible
@@ -114,7 +115,7 @@ class Conditions:
 def _is_sayable(value: Scalar) -> bool:
     """Whether a row may hold it at all: half a character (a lone surrogate) is in no store, NaN equals nothing."""
     if isinstance(value, str):
-        return not any("\ud800" <= character <= "\udfff" for character in value)
+        return HALF.search(value) is None
     return not isinstance(value, float) or math.isfinite(value)
 
 

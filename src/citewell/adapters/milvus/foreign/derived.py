@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from citewell.adapters.milvus.foreign.postings import Postings, counted
+from citewell.checks import HALF
 from citewell.errors import StoreError, StoreLocked, StoreUnreachable
 from citewell.model import DocumentInfo, StoredChunk
 
@@ -281,7 +282,7 @@ def _read(connection: sqlite3.Connection, name: str) -> Any:  # noqa: ANN401 - a
 
 
 def _is_storable(key: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in key)
+    return HALF.search(key) is None
 
 
 def _facts(chunk: StoredChunk) -> str:

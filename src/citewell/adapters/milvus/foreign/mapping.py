@@ -8,10 +8,10 @@ no engine.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from citewell.checks import HALF
 from citewell.errors import InvalidRequest
 
 ROLES: Mapping[str, str] = {
@@ -34,7 +34,6 @@ ROLES: Mapping[str, str] = {
 }
 """What can be mapped, and what it means."""
 
-_HALF = re.compile("[\ud800-\udfff]")
 
 Path = str
 Entity = Mapping[str, object]
@@ -131,7 +130,7 @@ def as_object(value: object) -> Mapping[str, object] | None:
 def _whole_characters(value: object) -> object:
     r"""The value with a mark in place of each half a character: JSON can say `\ud800` alone, and no text holds it."""
     said = json.dumps(value, ensure_ascii=False)
-    return json.loads(_HALF.sub("\ufffd", said)) if _HALF.search(said) else value
+    return json.loads(HALF.sub("\ufffd", said)) if HALF.search(said) else value
 
 
 def first_usable(entity: Entity, paths: Sequence[Path]) -> object:
