@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from answering import answering
 
 from citewell.adapters.embedders.openai import OpenAIEmbedder
 from citewell.ports import Embedder
@@ -49,12 +49,8 @@ def embed(text: str) -> list[float]:
 def address() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(server):
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
 
 
 class TestOpenAIEmbedder(EmbedderContract):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from answering import answering
 
 Reply = dict[str, Any] | tuple[int, bytes]
 """The assistant's next message; or a status and a body."""
@@ -47,14 +48,8 @@ def chat_server(*replies: Reply) -> Iterator[ChatServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with answering(server):
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _answer(state: ChatServer, path: str) -> tuple[int, bytes]:

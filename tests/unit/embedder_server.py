@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from answering import answering
+
 DIMENSIONS = 4
 
 
@@ -68,14 +70,8 @@ class EmbeddingServer:
 
     @contextmanager
     def running(self) -> Iterator[EmbeddingServer]:
-        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
+        with answering(self._server):
             yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self
