@@ -1,0 +1,78 @@
+"""What an evaluation is made of, frozen: labelled questions, and what a system answered; knows no file and no metric.
+
+A label says what answers a question, in one of three grains:
+
+    document   a document id; an answer counts at the first block of that document
+    chunk      an evidence key
+    span       a part of a document's text, by characters [start, end); a chunk counts for what it covers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from citewell.model import Document
+
+Grain = Literal["document", "chunk", "span"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A part of a document's text that answers a question: characters [start, end)."""
+
+    doc_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Labelled questions, and where the documents are that they ask about.
+
+    Attributes:
+        name: the folder's name.
+        grain: what labels name.
+        queries: text by query id, judged ones alone, ids ascending.
+        qrels: gains by label, for each query; gains are finite and >= 0. Empty for grain `span`.
+        references: for grain `span`: the parts that answer each query.
+        documents: those of a `corpus.jsonl`, one line = one document; empty if there is a folder.
+        folder: a folder of files (`docs/`), or None.
+    """
+
+    name: str
+    grain: Grain
+    queries: Mapping[str, str]
+    qrels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    references: Mapping[str, tuple[Reference, ...]] = field(default_factory=dict)
+    documents: tuple[Document, ...] = ()
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one query got.
+
+    Attributes:
+        keys: evidence keys, best first.
+        documents: the document of each key, None where it has none; as long as `keys`.
+        spans: characters [start, end) of each key in its document, or None; as long as `keys`.
+        tokens: what the agent's projection of it would cost.
+        milliseconds: from question to answer.
+    """
+
+    keys: tuple[str, ...]
+    documents: tuple[str | None, ...]
+    spans: tuple[tuple[int, int] | None, ...]
+    tokens: int = 0
+    milliseconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One system's (a mode's, a setting's) answers to all judged queries, by query id."""
+
+    name: str
+    answers: Mapping[str, Answer]
