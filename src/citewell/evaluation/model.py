@@ -21,11 +21,19 @@ Grain = Literal["document", "chunk", "span"]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A part of a document's text that answers a question: characters [start, end)."""
+    """A part of a document's text that answers a question: characters [start, end).
+
+    Attributes:
+        doc_id: whose text.
+        start: from 0.
+        end: exclusive.
+        repeat: the same words as another reference of the question; either of them will do.
+    """
 
     doc_id: str
     start: int
     end: int
+    repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +43,13 @@ class Dataset:
     Attributes:
         name: the folder's name.
         grain: what labels name.
-        queries: text by query id, judged ones alone, ids ascending.
+        queries: text by query id, ids ascending; those alone that something answers.
         qrels: gains by label, for each query; gains are finite and >= 0. Empty for grain `span`.
         references: for grain `span`: the parts that answer each query.
         documents: those of a `corpus.jsonl`, one line = one document; empty if there is a folder.
         folder: a folder of files (`docs/`), or None.
+        labels: the file that they were read from, such as `qrels.tsv`.
+        unanswerable: text by query id of the questions that are judged and that nothing answers; no measure has them.
     """
 
     name: str
@@ -49,6 +59,8 @@ class Dataset:
     references: Mapping[str, tuple[Reference, ...]] = field(default_factory=dict)
     documents: tuple[Document, ...] = ()
     folder: Path | None = None
+    labels: str = ""
+    unanswerable: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
