@@ -24,6 +24,7 @@ _SCORE_NAMES = ("score", "relevance", "rel", "gain")
 _DOCUMENT_NAMES = ("doc_id", "docId", "doc-id", "document_id", "corpus_id", "corpus-id", "document", "path", "source")
 _START_NAMES = ("start", "start_index", "start_char", "begin")
 _END_NAMES = ("end", "end_index", "end_char", "stop")
+_WORDS_NAMES = ("content", "text", "quote")
 
 
 def variants(folder: Path) -> Mapping[str, Path]:
@@ -52,12 +53,11 @@ def chosen(folder: Path, name: str | None) -> Path:
         raise InvalidRequest(
             f"{folder} holds no labels", way_out="Give it a qrels.tsv, or a references.jsonl of spans."
         )
-    wanted = name if name is not None else next((usual for usual in ("qrels", "test") if usual in found), None)
-    if wanted is None and len(found) == 1:
-        wanted = next(iter(found))
+    usual = [one for one in ("qrels", "test") if one in found] or (list(found) if len(found) == 1 else [])
+    wanted = name if name is not None else "".join(usual[:1])
     if wanted in found:
         return found[wanted]
-    problem = "has several files of labels" if wanted is None else f"has no labels named {shown(wanted)}"
+    problem = "has several files of labels" if name is None else f"has no labels named {shown(name)}"
     raise InvalidRequest(f"{folder} {problem}", way_out=f"There are: {', '.join(found)}; choose one with --qrels.")
 
 
@@ -105,7 +105,9 @@ def _reference(path: Path, number: int, record: Record) -> Reference:
     if start is None or end is None or end <= start:
         raise malformed(path, number, "must have whole numbers `start` < `end`, counted in characters from 0", record)
     doc_id = _id(path, number, first_of(record, _DOCUMENT_NAMES), "document id (`doc_id`)")
-    return Reference(doc_id, start, end, repeat=record.get("repeat") is True)
+    text = first_of(record, _WORDS_NAMES)
+    words = text if isinstance(text, str) else ""
+    return Reference(doc_id, start, end, repeat=record.get("repeat") is True, text=words)
 
 
 def _column(header: list[str], names: tuple[str, ...]) -> int | None:

@@ -28,12 +28,14 @@ class Reference:
         start: from 0.
         end: exclusive.
         repeat: the same words as another reference of the question; either of them will do.
+        text: its words, where the file has them.
     """
 
     doc_id: str
     start: int
     end: int
     repeat: bool = False
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +73,37 @@ class Answer:
         keys: evidence keys, best first.
         documents: the document of each key, None where it has none; as long as `keys`.
         spans: characters [start, end) of each key in its document, or None; as long as `keys`.
+        digests: equal for equal texts; as long as `keys`, or empty where they aren't known.
+        shown: how many of the keys an agent gets to see; None = all. The others are there to be judged.
         tokens: what the agent's projection of it would cost.
-        milliseconds: from question to answer.
+        milliseconds: from question to answer, without the embedding of the question.
+        embed_milliseconds: of that embedding; None if there was none.
+        degraded: what should have run and did not; empty if all did.
     """
 
     keys: tuple[str, ...]
     documents: tuple[str | None, ...]
     spans: tuple[tuple[int, int] | None, ...]
+    digests: tuple[str, ...] = ()
+    shown: int | None = None
     tokens: int = 0
     milliseconds: float = 0.0
+    embed_milliseconds: float | None = None
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One system's (a mode's, a setting's) answers to all judged queries, by query id."""
+    """One system's (a mode's, a setting's) answers to all judged queries, by query id.
+
+    Attributes:
+        name: told apart from other runs by it.
+        answers: by query id; one that is not there got no answer, which counts as zero.
+        refused: why, for each query that was refused as no question.
+        settings: what sets it apart, by dotted key.
+    """
 
     name: str
     answers: Mapping[str, Answer]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
