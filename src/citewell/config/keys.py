@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from citewell.admission import MAX_COUNT
+from citewell.checks import as_number, shown
 from citewell.config.tokens import read_tokens
 from citewell.errors import ConfigError
 from citewell.model import PATHS, Budget, LookupPolicy, SearchPolicy, SessionPolicy
@@ -38,7 +39,7 @@ class Key:
 
 def refuse(name: str, value: object, wanted: str) -> ConfigError:
     """The error for a value that can't be used."""
-    return ConfigError(f"{name} can't be {value!r}", way_out=f"Give {wanted}.")
+    return ConfigError(f"{name} can't be {shown(value)}", way_out=f"Give {wanted}.")
 
 
 def _whole(lowest: int, highest: int = MAX_COUNT) -> Callable[[str, object], int]:
@@ -68,7 +69,7 @@ def _number(raw: object) -> int | float | None:
             raw = float(raw) if not raw.strip().lstrip("+-").isdigit() else int(raw)
         except ValueError:
             return None
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(as_number(raw)):
         return None
     return raw
 
@@ -104,6 +105,12 @@ def _text(name: str, raw: object) -> str:
     return raw
 
 
+def _secret(name: str, raw: object) -> str:
+    if not isinstance(raw, str):
+        raise ConfigError(f"{name} is no text", way_out="Put it in quotes.")  # what it is, no log must hold
+    return raw
+
+
 def _one_of(*allowed: str) -> Callable[[str, object], str]:
     def read(name: str, raw: object) -> str:
         if raw not in allowed:
@@ -120,7 +127,7 @@ def _from_text(name: str, raw: object, wanted: str) -> object:
     if raw.lstrip().startswith(("[", "{")):
         try:
             return json.loads(raw)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise refuse(name, raw, wanted) from error
     return [word.strip() for word in raw.split(",")]
 
@@ -240,7 +247,7 @@ KEYS: tuple[Key, ...] = (
     Key("store.require-scope", _switch, False, "Refuse a lookup that names no scope."),
     Key(
         "store.token",
-        _optional(_text),
+        _optional(_secret),
         None,
         "Sent to a Milvus server: user:password, or an API key.",
         secret=True,
@@ -251,7 +258,7 @@ KEYS: tuple[Key, ...] = (
     Key("session.max-sessions", _whole(1, _MANY), _SESSION.max_sessions, "The most sessions that a store remembers."),
     Key("embedder.name", _text, "use-multilingual", "The model; with embedder.url, its name at that endpoint."),
     Key("embedder.url", _optional(_text), None, "An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1."),
-    Key("embedder.api-key", _optional(_text), None, "Sent to that endpoint as a bearer token.", secret=True),
+    Key("embedder.api-key", _optional(_secret), None, "Sent to that endpoint as a bearer token.", secret=True),
     Key(
         "embedder.dimensions",
         _optional(_whole(1, _MANY)),
@@ -281,7 +288,7 @@ KEYS: tuple[Key, ...] = (
         "How it is run or spoken to; unset = cohere with reranker.url, else fastembed.",
     ),
     Key("reranker.url", _optional(_text), None, "A reranking endpoint, such as http://127.0.0.1:8080."),
-    Key("reranker.api-key", _optional(_text), None, "Sent to that endpoint as a bearer token.", secret=True),
+    Key("reranker.api-key", _optional(_secret), None, "Sent to that endpoint as a bearer token.", secret=True),
     Key("reranker.timeout", _positive, 5.0, "Seconds after which a lookup goes on without the reranker."),
     Key("reranker.model-dir", _optional(_text), None, "The folder of a model in this process; unset = a download."),
     Key("embedder.cache-dir", _optional(_text), None, "Where the default model lies; unset = the user's cache folder."),

@@ -10,10 +10,12 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 
+from citewell.checks import shown
 from citewell.config.keys import KEYS
 from citewell.errors import ConfigError
 
 _PREFIX = "CITEWELL_"
+_DEEPEST = 8  # dots in a key: a table below is no setting, and one that holds itself has no end
 _KNOWN = {key.name for key in KEYS}
 _NOT_SETTINGS = {"CITEWELL_KB", "CITEWELL_CONFIG"}  # they name the store and the file; the command line reads them
 
@@ -50,6 +52,8 @@ def _load(text: str, name: str) -> Mapping[str, object]:
         loaded = tomllib.loads(text) if name.endswith(".toml") else _load_yaml(text)
     except ValueError as error:
         raise ConfigError(f"{name} can't be parsed: {error}", way_out="Mend the line that it names.") from error
+    except RecursionError:
+        raise ConfigError(f"{name} can't be parsed: it nests too deeply", way_out="Settings nest twice.") from None
     if loaded is None:
         return {}
     if not isinstance(loaded, Mapping):
@@ -65,14 +69,16 @@ def _load_yaml(text: str) -> object:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
+        # Without the lines around it, which its own text quotes: a secret may stand there.
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        raise ValueError(f"{problem or 'no YAML'}, line {mark.line + 1}" if mark else str(error)) from error
 
 
 def _flatten(value: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
     for name, inner in value.items():
         key = f"{prefix}{name}"
         dotted = _normalize(key)
-        if isinstance(inner, Mapping) and dotted not in _KNOWN:
+        if isinstance(inner, Mapping) and dotted not in _KNOWN and key.count(".") < _DEEPEST:
             yield from _flatten(inner, f"{key}.")
         else:
             yield dotted, inner
@@ -90,7 +96,7 @@ def _admit(found: dict[str, object], key: str, value: object, origin: str) -> No
             table[path] = value
         return
     if key not in _KNOWN:
-        raise ConfigError(f"{origin} sets {key!r}, which is no setting", way_out=_suggestion(key))
+        raise ConfigError(f"{origin} sets {shown(key)}, which is no setting", way_out=_suggestion(key))
     found[key] = value
 
 

@@ -65,7 +65,7 @@ def _parsed(name: str, raw: object) -> list[object]:
     if isinstance(raw, str):
         try:
             raw = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ConfigError(f"{name} is no JSON list of tables", way_out=_WAY_OUT) from None
     if not isinstance(raw, list | tuple):
         raise ConfigError(f"{name} is no list of tables", way_out=_WAY_OUT)

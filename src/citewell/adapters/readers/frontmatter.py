@@ -101,7 +101,7 @@ def _yaml(body: str) -> tuple[object, Mapping[str, str]]:
     try:
         parsed = yaml.load(body, Loader=loader)  # noqa: S506 - a safe loader, the fast one where there is one
         raw = yaml.load(body, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)) if _has_odd_scalar(parsed) else {}  # noqa: S506 - builds strings only
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise _Unreadable(f"it is no valid YAML ({' '.join(str(error).split())[:200]})") from None
     return parsed, raw if isinstance(raw, Mapping) else {}
 
