@@ -47,10 +47,10 @@ $(FRAMEWORKS)/.ready: pyproject.toml requirements-frameworks.txt
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Hours: what docs/reliability.md states of kills and random operations, anew.
 soak: setup
-	$(BIN)/python bench/kill_ingest.py --rounds 50 --data $(DATA)/k8s-docs
-	$(BIN)/python bench/model_ops.py --operations 500 --seed 1
-	$(BIN)/python bench/model_ops.py --operations 500 --seed 2
+	$(BIN)/python bench/kill_ingest.py --rounds 200 --data $(DATA)/k8s-docs --json bench/results/kills.json
+	$(BIN)/python bench/model_ops.py --operations 2500 --seed 11 12 13 14 --json bench/results/model.json
 
 # Everything but the tests: format, lint, import rules, types, the built wheel.
 lint: setup
