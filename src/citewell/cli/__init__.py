@@ -4,6 +4,7 @@
     options    the options that every command shares, and how they become a Knowledge
     read       lookup, show, list, status
     check      check
+    evaluate   eval
     write      ingest, delete
     upkeep     verify
     sessions   sessions
@@ -24,7 +25,7 @@ import sys
 
 import typer
 
-from citewell.cli import check, demo, foreign, mcp, read, serve, sessions, setup, upkeep, write
+from citewell.cli import check, demo, evaluate, foreign, mcp, read, serve, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ app.command()(read.lookup)
 app.command()(read.show)
 app.command("list")(read.list_documents)
 app.command()(check.check)
+app.command("eval")(evaluate.evaluate)
 app.command()(write.delete)
 app.command()(read.status)
 app.command()(upkeep.verify)

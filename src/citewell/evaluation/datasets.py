@@ -12,6 +12,7 @@ The source of the layout is BEIR (Thakur et al., NeurIPS 2021). Nothing is store
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from citewell.errors import InvalidRequest
@@ -169,3 +170,14 @@ def _document(path: Path, number: int, record: Record) -> Document:
         raise malformed(path, number, f"has no usable `_id` ({error.message})", dict(record)) from error
     source = normalize_id(record.get("doc_id")) or ""
     return Document(doc_id, text if text.strip() else title, title=title, source=source, format="text")
+
+
+def first_questions(dataset: Dataset, count: int) -> Dataset:
+    """The same dataset with its first questions, by id."""
+    kept = list(dataset.queries)[:count]
+    return replace(
+        dataset,
+        queries={query: dataset.queries[query] for query in kept},
+        qrels={query: dataset.qrels[query] for query in kept if query in dataset.qrels},
+        references={query: dataset.references[query] for query in kept if query in dataset.references},
+    )
