@@ -131,7 +131,7 @@ def _as_keys(path: Path, labels: Qrels) -> Qrels:
     if wrong:
         raise InvalidRequest(
             f"{path.name} has labels that are no evidence keys, such as {wrong[0]!r}",
-            way_out="Write them as 'etcd.md#chunk-2', or say --grain document.",
+            way_out="Write keys, such as 'etcd.md#chunk-2', or say --grain document.",
         )
     return {query: {_key(label): gain for label, gain in gains.items()} for query, gains in labels.items()}
 
