@@ -48,6 +48,11 @@ def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store
     return LocalStore.open(Path(location), create=create, lock_timeout_s=settings.lock_timeout_s)
 
 
+def takes_processes(location: str) -> bool:
+    """Whether several processes may open the store here at once; one in memory and Lite's file have one alone."""
+    return location != "memory:" and not location.startswith("milvus:")
+
+
 def open_attached(directory: Path, settings: StoreSettings) -> AttachedStore:
     """The collection that is attached in this directory; sessions are kept beside what says so."""
     from citewell.adapters.local.sessions import LocalSessions  # noqa: PLC0415 - only attachments need them alone

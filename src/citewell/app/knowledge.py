@@ -37,7 +37,7 @@ from citewell.model import (
 from citewell.ports import Embedder, Reader, Reranker, Store, check_binding
 from citewell.search import StoreSearch
 from citewell.sessions import SessionMemory
-from citewell.wiring import open_counter, open_embedder, open_reranker, open_store
+from citewell.wiring import open_counter, open_embedder, open_reranker, open_store, takes_processes
 
 
 class Knowledge(Filling):
@@ -57,7 +57,7 @@ class Knowledge(Filling):
         owned: bool = False,
     ) -> None:
         self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
-        self._owns_embedder = owned
+        self._owns_embedder, self._elsewhere = owned, None  # type: tuple[bool, Settings | None]
         self._listeners: tuple[Callable[[LookupResult], None], ...] = ()
         once = EmbedOnce(embedder)
         self._search, self._hints = StoreSearch(store, once, settings.search), CatalogueHints(store, once)
@@ -111,6 +111,8 @@ class Knowledge(Filling):
         except BaseException:
             store.close()
             raise
+        if embedder is None and not readers and takes_processes(where):
+            knowledge._elsewhere = settings.with_location(where)
         try:
             knowledge._check_binding()
         except BaseException:
@@ -122,6 +124,14 @@ class Knowledge(Filling):
     def settings(self) -> Settings:
         """In force."""
         return self._settings
+
+    @property
+    def elsewhere(self) -> Settings | None:
+        """Settings by which another process opens the same store with the same embedder and readers.
+
+        None where only this one can: the store is in memory or a Lite file, or the embedder or a reader was given.
+        """
+        return self._elsewhere
 
     @property
     def embedder(self) -> Embedder:

@@ -2,6 +2,8 @@
 
     callers    a bearer token -> who calls, and what they may see
     desk       blocking work off the event loop, bounded in number and in time
+    apart      ingestions in a process of their own; apart_process is that process
+    jobs       ingestions as callers see them
     faults     errors -> HTTP statuses and messages, once
     http       routes under /v1, health, metrics
     mcp        tools, resources and a prompt

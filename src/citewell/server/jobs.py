@@ -108,11 +108,12 @@ class Jobs:
 
     Args:
         waiting: jobs that may wait; one more is refused.
+        gives_way: whether the thread does the work itself, and lets lookups go first where it can.
     """
 
-    def __init__(self, *, waiting: int) -> None:
+    def __init__(self, *, waiting: int, gives_way: bool = True) -> None:
         self._waiting = waiting
-        self._writer = ThreadPoolExecutor(1, "citewell-ingestion", initializer=_give_way)
+        self._writer = ThreadPoolExecutor(1, "citewell-ingestion", initializer=_give_way if gives_way else None)
         self._jobs: dict[str, Job] = {}
         self._stopped = False
 

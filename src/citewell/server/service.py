@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from citewell.app import Knowledge
     from citewell.ingest import Progress
     from citewell.model import IngestReport
+    from citewell.server.apart import Apart
     from citewell.server.callers import Caller
 
     Work = Callable[[Callable[[Progress], None]], IngestReport]
@@ -38,9 +39,14 @@ _LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The use cases over one Knowledge; safe to use from several threads."""
+    """The use cases over one Knowledge; safe to use from several threads.
+
+    Attributes:
+        elsewhere: ingests instead of the Knowledge, if there is one.
+    """
 
     knowledge: Knowledge
+    elsewhere: Apart | None = None
 
     def lookup(self, caller: Caller, arguments: Arguments) -> dict[str, object]:
         """Evidence for a question: `to_agent` with `agent`, else `to_dict`."""
@@ -111,7 +117,8 @@ class Service:
         taken = [self._own(caller, document) for document in documents]
         if not taken:
             raise InvalidRequest("there is no document to ingest", way_out="Give at least one.")
-        fill = partial(self.knowledge.ingest_documents, taken, apart=caller.scope is not None)
+        ingest = self.knowledge.ingest_documents if self.elsewhere is None else self.elsewhere.ingest_documents
+        fill = partial(ingest, taken, apart=caller.scope is not None)
         return [document.doc_id for document in taken], lambda progress: fill(progress=progress)
 
     def _own(self, caller: Caller, document: Document | RawDocument) -> Document | RawDocument:

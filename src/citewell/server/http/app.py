@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from citewell.errors import CitewellError
+from citewell.server.apart import Apart
 from citewell.server.desk import Desk
 from citewell.server.http.answered import Refused, handle
 from citewell.server.http.asking import asking
@@ -108,12 +109,13 @@ def create_app(
 def _house(knowledge: Knowledge, spans: TracerProvider | None) -> House:
     settings = knowledge.settings.server
     workers, timeout_s = settings.workers, settings.timeout_s
+    apart = None if knowledge.elsewhere is None else Apart(knowledge.elsewhere)
     house = House(
-        service=Service(knowledge),
+        service=Service(knowledge, apart),
         lookups=Desk("lookups", workers=workers, waiting=_CALLS_WAITING * workers, timeout_s=timeout_s),
         changes=Desk("changes", workers=1, waiting=_JOBS_WAITING, timeout_s=timeout_s),
         probes=Desk("probes", workers=1, waiting=8, timeout_s=_PROBE_S),
-        jobs=Jobs(waiting=_JOBS_WAITING),
+        jobs=Jobs(waiting=_JOBS_WAITING, gives_way=apart is None),
         metrics=Metrics(),
     )
     house.metrics.gauge("lookups_held", "Lookups that run or wait now.", lambda: house.lookups.held)
@@ -146,10 +148,16 @@ def _lifespan(house: House, other: Beside) -> Callable[[FastAPI], AbstractAsyncC
                 yield
             finally:
                 house.jobs.stop()
-                for part in (house.jobs, house.changes, house.lookups, house.probes):
+                for part in _parts(house):
                     await asyncio.to_thread(part.close)
 
     return lifespan
+
+
+def _parts(house: House) -> list[Jobs | Apart | Desk]:
+    """What is to be closed, in this order: the process that ingests ends when no job needs it any more."""
+    apart = house.service.elsewhere
+    return [house.jobs, *([] if apart is None else [apart]), house.changes, house.lookups, house.probes]
 
 
 def _allow_origins(app: FastAPI, origins: Sequence[str]) -> None:
