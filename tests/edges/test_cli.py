@@ -166,6 +166,38 @@ def test_config_shows_each_value_and_where_it_came_from(own_folder: Path, monkey
     assert "sesame" not in json.dumps(shown)
 
 
+@pytest.mark.requirement("API-7", "PORT-3")
+def test_config_init_writes_a_file_that_is_taken_at_once_and_overwrites_none(own_folder: Path) -> None:
+    said = run("config", "--init")
+    assert said.exit_code == 0, said.stderr
+    written = own_folder / "citewell.toml"
+    assert "wrote citewell.toml" in said.stdout
+    assert written.stat().st_mode & 0o777 == 0o600
+    assert run_json("config")["retrieval.search.mode"] == {"value": "hybrid", "origin": "citewell.toml"}
+    before = written.read_bytes()
+    again = run("config", "--init", "--json")
+    assert again.exit_code == 2
+    assert "citewell.toml is there already" in json.loads(again.stdout)["error"]["message"]
+    assert written.read_bytes() == before
+    assert run_json("config", "--init", "other.toml") == {"path": "other.toml"}
+    assert (own_folder / "other.toml").read_bytes() != before  # its tokens are its own
+
+
+@pytest.mark.requirement("API-7")
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--init", "settings.yaml"], "'settings.yaml' is no name of a TOML file"),
+        (["--init", "nowhere/settings.toml"], "can't be written: No such file or directory"),
+        (["settings.toml"], "Add --init"),
+    ],
+)
+def test_config_init_says_what_it_cannot_write(arguments: list[str], says: str) -> None:
+    said = run("config", *arguments)
+    assert said.exit_code == 2
+    assert says in said.stderr
+
+
 @pytest.mark.requirement("API-2", "SAFE-3")
 def test_scope_and_where_reach_the_lookup(own_folder: Path) -> None:
     (own_folder / "docs" / "etcd.md").write_text(f"---\nteam: storage\nlevel: 3\n---\n{ETCD}", encoding="utf-8")

@@ -30,15 +30,15 @@ ConfigOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
-_IN_WORKING_FOLDER = Path("citewell.toml")
+IN_WORKING_FOLDER = Path("citewell.toml")
 
 
 def load_settings(config: Path | None, given: Mapping[str, object | None] | None = None) -> Settings:
     """The settings in force for this call; what is `given` by dotted key, and not None, wins."""
     from citewell.config import Settings
 
-    if config is None and _IN_WORKING_FOLDER.is_file():
-        config = _IN_WORKING_FOLDER
+    if config is None and IN_WORKING_FOLDER.is_file():
+        config = IN_WORKING_FOLDER
     overrides = {name: value for name, value in (given or {}).items() if value is not None}
     return Settings.load(config, overrides=overrides)
 

@@ -28,6 +28,11 @@ _VENDORS = (
     "jinja2",
 )
 
+_DENSE = (
+    "citewell: lookups are dense unless a call says otherwise, as they are for those who upgrade;"
+    " `citewell config --init` writes a configuration with hybrid, and says why"
+)
+
 
 @edge
 def serve(
@@ -44,6 +49,8 @@ def serve(
     from citewell import __version__
 
     settings = load_settings(config, {"server.host": host, "server.port": port})
+    if "retrieval.search.mode" not in settings.origins:
+        typer.echo(_DENSE, err=True)
     run(lambda: _open(kb, settings), settings, version=__version__, log=sys.stderr, told=_told)
 
 

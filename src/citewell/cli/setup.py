@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -9,19 +11,64 @@ import typer
 
 from citewell.cli import render
 from citewell.cli.edge import UNREACHABLE, edge, emit
-from citewell.cli.options import ConfigOption, JsonOption, load_settings
+from citewell.cli.options import IN_WORKING_FOLDER, ConfigOption, JsonOption, load_settings
+from citewell.errors import ConfigError, InvalidRequest
 
 model = typer.Typer(no_args_is_help=True, help="The default embedding model.", rich_markup_mode=None)
 
 
+_FILE_HELP = "With --init: the file to write, which must not be there yet. Default: ./citewell.toml."
+
+
 @edge
-def config(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Show every setting, its value and where it came from."""
+def config(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help=_FILE_HELP, show_default=False)] = None,
+    *,
+    init: Annotated[bool, typer.Option("--init", help="Write a commented configuration to begin with.")] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every setting, its value and where it came from; with --init, write a file of them to begin with."""
+    if init:
+        _told(_written(file or config or IN_WORKING_FOLDER), as_json=as_json)
+        return
+    if file is not None:
+        raise InvalidRequest(f"{str(file)!r} is a file to write", way_out="Add --init, or name it by --config.")
     rows = load_settings(config).describe()
     if as_json:
         emit({name: {"value": value, "origin": origin} for name, value, origin in rows})
     else:
         render.settings(rows)
+
+
+def _written(path: Path) -> Path:
+    """A new file, which only its owner may read, for it holds tokens.
+
+    Raises:
+        ConfigError: it is there already, or can't be made.
+    """
+    from citewell.config import generated
+
+    if path.suffix != ".toml":
+        raise InvalidRequest(f"{str(path)!r} is no name of a TOML file", way_out="End it in .toml.")
+    text = generated([secrets.token_urlsafe(32), secrets.token_urlsafe(32)])
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise ConfigError(f"{path} is there already", way_out="Name another file; nothing was written.") from None
+    except OSError as error:
+        raise ConfigError(f"{path} can't be written: {error.strerror}", way_out="Name another file.") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def _told(path: Path, *, as_json: bool) -> None:
+    if as_json:
+        emit({"path": str(path)})
+    else:
+        found = "taken from here" if path == IN_WORKING_FOLDER else f"taken with --config {path}"
+        typer.echo(f"wrote {path}, which is {found}; searches are hybrid, and it says why")
 
 
 @model.command("pull")

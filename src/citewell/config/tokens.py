@@ -17,6 +17,10 @@ from citewell.errors import ConfigError, InvalidRequest
 _KNOWN = ("name", "token", "scope", "ingest")
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 _SHORTEST = 16
+_LEAST_VARIED = 8
+"""Different characters; `changemechangeme` has 7, a token made by chance 8 or more."""
+
+_FRESH = "Make one: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'."
 _WAY_OUT = (
     f'Write [[server.tokens]] with name = "ops", token = "..." ({_SHORTEST} characters or more, or sha256:<hex>),'
     ' scope = ["team-a"] (left out = everything) and ingest = true | false.'
@@ -89,6 +93,8 @@ def _digest(where: str, token: object) -> str:
         return token.removeprefix("sha256:")
     if not isinstance(token, str) or len(token) < _SHORTEST or token.startswith("sha256:") or not token.isprintable():
         raise ConfigError(f"{where}.token can't be used", way_out=_WAY_OUT)
+    if len(set(token)) < _LEAST_VARIED or (token[0], token[-1]) == ("<", ">"):
+        raise ConfigError(f"{where}.token looks like a placeholder", way_out=_FRESH)
     return digest_of(token)
 
 
