@@ -116,7 +116,9 @@ class Store(Protocol):
     More are for who keeps a copy of the catalogue, as hints do; without them it is read whole after each write.
     `mark() -> Mark`: the state of the store, cheap enough to be asked before every lookup. `changes(since: Mark | None)
     -> CatalogueChanges`: what was written after a mark, in portions (`citewell.model.catalogue`). `doc_ids() ->
-    set[str]`: every document, where that is cheaper than `documents()`.
+    set[str]`: every document, where that is cheaper than `documents()`. `kept_copy() -> KeptCopy | None`,
+    `kept_mark() -> tuple[Mark, int] | None` (how many documents were written since) and `keep_copy(mark, base, parts,
+    count) -> bool`: the copy itself, for the next process; it is derived, moves no mark and may be lost at any time.
     """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:

@@ -30,6 +30,9 @@ class Filling:
     _embedder: Embedder
     _readers: tuple[Reader, ...]
 
+    def _filled(self) -> None:
+        """Called after each run that may have written."""
+
     def _own_binding(self) -> StoreBinding:
         return StoreBinding(embedder_identity(self._embedder), ANALYZER_VERSION)
 
@@ -59,7 +62,7 @@ class Filling:
             respect_gitignore: leave out what `.gitignore` files name.
             progress: called now and then with what has been done.
         """
-        return self._ingestion().paths(
+        report = self._ingestion().paths(
             _as_paths(paths),
             category=category,
             scope=scope,
@@ -70,6 +73,8 @@ class Filling:
             respect_gitignore=respect_gitignore,
             progress=progress,
         )
+        self._filled()
+        return report
 
     def watch(
         self,
@@ -96,7 +101,13 @@ class Filling:
         from citewell.ingest.watch import Concern, watch  # noqa: PLC0415 - lookups watch nothing
 
         chosen, ended, ingestion = _as_paths(paths), stop or threading.Event(), self._ingestion()
-        run, arm = partial(ingestion.paths, chosen, **options), partial(watch_paths, chosen, ended)
+
+        def run() -> IngestReport:
+            report = ingestion.paths(chosen, **options)
+            self._filled()
+            return report
+
+        arm = partial(watch_paths, chosen, ended)
         return watch(run, arm, Concern(chosen, ingestion.takes), trouble=trouble or _untold, pause=ended.wait)
 
     def ingest_documents(
@@ -114,7 +125,9 @@ class Filling:
                 callers who must not learn of the others.
             progress: called now and then with what has been done.
         """
-        return self._ingestion().documents(documents, apart=apart, progress=progress)
+        report = self._ingestion().documents(documents, apart=apart, progress=progress)
+        self._filled()
+        return report
 
     def _ingestion(self) -> Ingestion:
         from citewell.ingest import Ingestion  # noqa: PLC0415 - lookups need no splitter

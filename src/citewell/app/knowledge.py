@@ -306,6 +306,11 @@ class Knowledge(Filling):
         """Compare the stored truth with its indexes; with `repair`, put right what differs."""
         return self._store.verify(repair=repair)
 
+    def _filled(self) -> None:
+        """Have the store keep what hints need, so that the first lookup of another process has it."""
+        if self._settings.lookup.hints:
+            self._hints.keep()
+
     def close(self) -> None:
         """Release files and threads, and the embedder and reranker unless the caller brought them. Idempotent."""
         self._search.close()

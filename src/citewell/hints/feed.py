@@ -6,11 +6,11 @@ index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from citewell.model import DocumentInfo
-from citewell.model.catalogue import CatalogueChanges, Catalogued, Mark
+from citewell.model.catalogue import CatalogueChanges, Catalogued, KeptCopy, Mark
 from citewell.ports import Store
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PORTION = 1_000
+_Keep = Callable[["Mark", "Mark | None", "Iterable[tuple[int, bytes]]", int], bool]
 _Vectors = Callable[[str], "Mapping[str, NDArray[np.float32]]"]
 
 
@@ -30,6 +31,9 @@ class Feed:
         self._changes: Callable[[Mark | None], CatalogueChanges] | None = getattr(store, "changes", None)
         self._doc_ids: Callable[[], set[str]] | None = getattr(store, "doc_ids", None)
         self._vectors: _Vectors | None = getattr(store, "vectors", None)
+        self._kept: Callable[[], KeptCopy | None] | None = getattr(store, "kept_copy", None)
+        self._kept_mark: Callable[[], tuple[Mark, int] | None] | None = getattr(store, "kept_mark", None)
+        self._keep: _Keep | None = getattr(store, "keep_copy", None)
 
     def mark(self) -> Mark:
         """The state of the store."""
@@ -52,6 +56,26 @@ class Feed:
         if self._doc_ids is not None:
             return self._doc_ids()
         return {info.doc_id for info in self._store.documents()}
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the store keeps copies."""
+        return self._kept is not None and self._kept_mark is not None and self._keep is not None
+
+    def kept(self) -> KeptCopy | None:
+        """The copy that the store keeps; None if there is none."""
+        return self._kept() if self._kept is not None else None
+
+    def kept_mark(self) -> tuple[Mark, int] | None:
+        """The state that the kept copy is of, and how many documents were written since; None if there is none."""
+        return self._kept_mark() if self._kept_mark is not None else None
+
+    def keep(self, mark: Mark, base: Mark | None, parts: Iterable[tuple[int, bytes]], count: int) -> bool:
+        """Have the store keep a copy of its state at the mark, in so many parts of which these differ from the base's.
+
+        False if it keeps none, something else than the base by now, or can't at present.
+        """
+        return self._keep(mark, base, parts, count) if self._keep is not None else False
 
     def _compared(self, known: Mapping[str, DocumentInfo]) -> Iterator[CatalogueChanges]:
         # The mark first: what is written while the catalogue is read is then read once more, not missed.

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from citewell.analysis import analyze, analyze_query
+from citewell.analysis import ANALYZER_VERSION, analyze, analyze_query
 from citewell.attempts import attempt
 from citewell.errors import EmbedderError, StoreError
 from citewell.fusion import fuse
+from citewell.hints.copies import Copies
 from citewell.hints.feed import Feed
 from citewell.hints.index import CatalogueIndex
 from citewell.hints.words import asked_words, why
@@ -36,6 +37,9 @@ DOCUMENTS, CATEGORIES = 3, 2
 MOST_DOCUMENTS = 100_000
 """A larger catalogue yields no hints: a copy of it would take more memory than they are worth."""
 
+_SOON_READ = 500
+"""Documents up to which reading the catalogue at a question takes no time worth mentioning."""
+
 _VOTERS = 5
 _DEPTH = 20
 _BEING_READ = "no hints yet: the catalogue is being read"
@@ -49,6 +53,9 @@ class CatalogueHints:
         store: whose catalogue it is.
         embedder: the one that filled the store; asked for the question's vector.
         patience_s: how long after its beginning a question waits for the copy to be brought up to date.
+        analyze: text of the catalogue -> terms.
+        analyze_query: a question -> terms.
+        analysis: the version of both; a kept copy of another version is made anew.
     """
 
     def __init__(
@@ -59,11 +66,14 @@ class CatalogueHints:
         patience_s: float = 1.0,
         analyze: Callable[[str], Sequence[str]] = analyze,
         analyze_query: Callable[[str], Sequence[str]] = analyze_query,
+        analysis: str = ANALYZER_VERSION,
     ) -> None:
         self._feed, self._embedder, self._patience_s = Feed(store), embedder, patience_s
         self._analyze, self._analyze_query = analyze, analyze_query
         self._index = CatalogueIndex(analyze)
+        self._copies = Copies(self._feed, analyze, analysis)
         self._mark: Mark | None = None
+        self._was_read = False
         self._too_many = False
         self._turn = threading.Lock()
         self._starting = threading.Lock()
@@ -82,6 +92,21 @@ class CatalogueHints:
             return self._found(request) if len(self._index) else Hinted()
         finally:
             self._turn.release()
+
+    def keep(self) -> None:
+        """Have the store keep the copy as of now, where it keeps any, so that the next process need not make it.
+
+        Meant for the end of an ingestion. What fails here costs the next process time, and nothing else.
+        """
+        attempt(self._keep, StoreError, "the copy of the catalogue could not be kept")
+
+    def _keep(self) -> None:
+        if not self._copies.is_due():
+            return
+        self._catch_up()
+        with self._turn:
+            if self._mark is not None and not self._too_many:
+                self._index = self._copies.keep(self._index, self._mark)
 
     def close(self) -> None:
         """Stop reading and release the thread. Idempotent."""
@@ -116,25 +141,43 @@ class CatalogueHints:
                 if self._reader is None:
                     self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-hints")
                 self._reading, self._since = self._reader.submit(self._catch_up), time.monotonic()
+                self._reader.submit(self._keep_what_was_read)
             return self._reading
 
     def _catch_up(self) -> None:
         """Take in what was written since; a copy that breaks on the way is read anew next time."""
         with self._turn:
             mark, self._mark = self._mark, None
-            if mark is None or self._too_many or mark.origin is not self._feed.mark().origin or self._index.is_worn:
-                mark, self._index = None, CatalogueIndex(self._analyze)
-            self._too_many = False
-            for told in self._feed.since(mark, self._index.known):
-                if self._closed.is_set():
-                    return
-                if told.count > MOST_DOCUMENTS:
-                    self._index, self._too_many, self._mark = CatalogueIndex(self._analyze), True, self._feed.mark()
-                    return
-                self._index.put(told.documents)
-            if told.count != len(self._index):
-                self._index.keep_only(self._feed.doc_ids())
-            self._mark = told.mark
+            if mark is None or self._too_many or mark.origin is not self._feed.mark().origin:
+                mark, self._index = self._copies.kept()
+            elif self._index.is_worn:
+                mark, self._index = self._copies.none()
+            self._was_read = mark is None
+            reached, count = self._follow(mark)
+            if reached is not None and not self._too_many and len(self._index) != count:
+                # What was kept has lost documents: no writing explains that.
+                mark, self._index = self._copies.none()
+                reached, count = self._follow(mark)
+            self._mark = reached
+
+    def _follow(self, mark: Mark | None) -> tuple[Mark | None, int]:
+        """Take in what was written after the mark, let go of what is gone; the mark reached, and documents there."""
+        self._too_many = False
+        for told in self._feed.since(mark, self._index.known):
+            if self._closed.is_set():
+                return None, told.count
+            if told.count > MOST_DOCUMENTS:
+                self._index, self._too_many = CatalogueIndex(self._analyze), True
+                return self._feed.mark(), told.count
+            self._index.put(told.documents)
+        if told.count != len(self._index):
+            self._index.keep_only(self._feed.doc_ids())
+        return told.mark, told.count
+
+    def _keep_what_was_read(self) -> None:
+        """A long reading is worth sparing the next process: the store may be one that nobody has filled of late."""
+        if self._was_read and len(self._index) > _SOON_READ and not self._closed.is_set():
+            self.keep()
 
     def _found(self, request: SearchRequest) -> Hinted:
         filters = request.filters()

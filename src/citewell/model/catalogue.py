@@ -59,6 +59,19 @@ class CatalogueChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptCopy:
+    """A copy of the catalogue that a store keeps for whoever made it; what its parts say, only the maker knows.
+
+    Attributes:
+        mark: the state of the store that it is a copy of.
+        parts: in the order in which they were numbered.
+    """
+
+    mark: Mark
+    parts: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hinted:
     """What the catalogue yields for a question.
 

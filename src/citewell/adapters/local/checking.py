@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from citewell.adapters.local.copies import copied, forget_copy, read_copy
 from citewell.adapters.local.core import Core
 from citewell.adapters.local.files import transaction
 from citewell.adapters.local.loading import load
@@ -48,7 +49,18 @@ def verify(core: Core, *, repair: bool) -> VerifyReport:
         with core.writing() as connection:
             core.index.rebuild(connection, read_meta(connection, "sequence"))
         derived = [replace(found, repaired=True) for found in derived]
-    return VerifyReport(chunks, (*truth, *derived))
+    return VerifyReport(chunks, (*truth, *derived, *_in_copy(core, repair=repair)))
+
+
+def _in_copy(core: Core, *, repair: bool) -> list[Finding]:
+    """Damage of the kept copy of the catalogue; with `repair` it is let go of, and made anew when it is next wanted."""
+    with core.reading() as connection:
+        if copied(connection) is None or read_copy(connection) is not None:
+            return []
+    if repair:
+        with core.writing() as connection, transaction(connection):
+            forget_copy(connection)
+    return [Finding("damaged", f"{FILE}: copy of the catalogue", detail="a part is lost or changed", repaired=repair)]
 
 
 def _derived(core: Core, connection: sqlite3.Connection) -> list[Finding]:

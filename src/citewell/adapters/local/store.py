@@ -13,15 +13,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.adapters.local.changes import read_changes
+from citewell.adapters.local.changes import count_since, read_changes
 from citewell.adapters.local.checking import verify
+from citewell.adapters.local.copies import copied, read_copy, write_copy
 from citewell.adapters.local.core import Core
+from citewell.adapters.local.faults import translated
 from citewell.adapters.local.files import transaction
 from citewell.adapters.local.opening import open_core
 from citewell.adapters.local.reading import (
@@ -37,7 +39,7 @@ from citewell.adapters.local.reading import (
 from citewell.adapters.local.sessions import LocalSessions
 from citewell.adapters.local.snapshot import LocalSnapshot
 from citewell.adapters.local.writing import copy_documents, delete_documents, read_meta, write_changes, write_meta
-from citewell.errors import StoreUnreachable
+from citewell.errors import StoreLocked, StoreUnreachable
 from citewell.model import (
     DocumentChange,
     DocumentCopy,
@@ -47,7 +49,7 @@ from citewell.model import (
     StoreStatus,
     VerifyReport,
 )
-from citewell.model.catalogue import CatalogueChanges, Mark
+from citewell.model.catalogue import CatalogueChanges, KeptCopy, Mark
 from citewell.ports import check_binding
 
 if TYPE_CHECKING:
@@ -169,7 +171,37 @@ class LocalStore:
         core = self._core()
         after = since.sequence if since is not None and since.origin is core else 0
         with core.reading() as connection:
-            return read_changes(connection, core, after)
+            return read_changes(connection, core, core.index.view(connection, read_meta(connection, "sequence")), after)
+
+    def kept_mark(self) -> tuple[Mark, int] | None:
+        """The state that the kept copy of the catalogue is of, and how many documents were written since; or None."""
+        core = self._core()
+        with core.reading() as connection:
+            sequence = copied(connection)
+            return None if sequence is None else (Mark(core, sequence), count_since(connection, sequence))
+
+    def kept_copy(self) -> KeptCopy | None:
+        """The copy of the catalogue that was given to keep; None if there is none, or it is damaged."""
+        core = self._core()
+        with core.reading() as connection:
+            sequence, parts = copied(connection), read_copy(connection)
+        return None if sequence is None or parts is None else KeptCopy(Mark(core, sequence), parts)
+
+    def keep_copy(self, mark: Mark, base: Mark | None, parts: Iterable[tuple[int, bytes]], count: int) -> bool:
+        """Keep a copy of the catalogue at the mark, in so many parts, of which these differ from those of the base.
+
+        False if another copy than the base is kept by now, the store is read-only, or someone writes at the moment.
+        Answers don't change, and neither does the sequence.
+        """
+        core = self._core()
+        if core.read_only or mark.origin is not core:
+            return False
+        with suppress(StoreLocked), core.locked(0.0), translated(core.file), core.connections.writer() as connection:
+            if copied(connection) == (None if base is None else base.sequence):
+                with transaction(connection):
+                    write_copy(connection, mark.sequence, parts, count)
+                return True
+        return False
 
     def doc_ids(self) -> set[str]:
         """Every document that there is, without reading its row."""
