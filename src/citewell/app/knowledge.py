@@ -59,7 +59,7 @@ class Knowledge(Filling):
         self._store, self._embedder, self._settings, self._readers = store, embedder, settings, tuple(readers)
         self._owns_embedder, self._elsewhere = owned, None  # type: tuple[bool, Settings | None]
         self._listeners: tuple[Callable[[LookupResult], None], ...] = ()
-        once = EmbedOnce(embedder)
+        self._once = once = EmbedOnce(embedder, settings.search.timeout_s)
         self._search, self._hints = StoreSearch(store, once, settings.search), CatalogueHints(store, once)
         self._reranker = open_reranker(settings.reranker, reranker)
         self._memory = SessionMemory(store.sessions(), settings.sessions)
@@ -315,6 +315,7 @@ class Knowledge(Filling):
         """Release files and threads, and the embedder and reranker unless the caller brought them. Idempotent."""
         self._search.close()
         self._hints.close()
+        self._once.let_go()
         if self._reranker is not None:
             self._reranker.close()
         self._store.close()

@@ -208,6 +208,12 @@ KEYS: tuple[Key, ...] = (
     Key("retrieval.search.weights", _weights, _SEARCH.weights, "The weight of each path's ranking in the fusion."),
     Key("retrieval.search.paths", _paths, _SEARCH.paths, "The paths that may run in hybrid mode."),
     Key(
+        "retrieval.search.timeout",
+        _positive,
+        _SEARCH.timeout_s,
+        "Seconds after which a lookup goes on without a path, or without the query's embedding.",
+    ),
+    Key(
         "projection.max-items", _optional(_whole(1, _MANY)), _BUDGET.max_items, "The most items that an agent is shown."
     ),
     Key(

@@ -210,6 +210,7 @@ _FIELDS = {
     "session.max-age": "max_age_s",
     "server.timeout": "timeout_s",
     "reranker.timeout": "timeout_s",
+    "retrieval.search.timeout": "timeout_s",
     "store.timeout": "timeout_s",
 }
 

@@ -90,12 +90,14 @@ class SearchPolicy:
             at a time (docs/figures.md): with the default model the lexical path is the better one on most sets, and
             1.9 is as far as two paths together still outweigh it (RRF-5).
         paths: those that may run in hybrid mode.
+        timeout_s: how long a path, the query's embedding and the reading of chunks are waited for, each.
     """
 
     mode: Mode = "dense"
     rrf_k: float = 60
     weights: Mapping[str, float] = field(default_factory=lambda: {"dense": 1.0, "dense_filtered": 1.0, "lexical": 1.9})
     paths: tuple[Path, ...] = PATHS
+    timeout_s: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,15 @@ from citewell.attempts import attempt
 from citewell.errors import CitewellError, StoreError
 from citewell.fusion import Fused
 from citewell.model import PATHS, Hit, Path, Reason, Scored, StoredChunk
-from citewell.ports import Snapshot
+from citewell.search.honest import checked_similarities
+from citewell.search.on_snapshot import OnSnapshot
 from citewell.search.outcome import Embedded
 
 Rankings = Mapping[Path, Sequence[Scored]]
 
 
 def similarities(
-    rankings: Rankings, embedded: Embedded, view: Snapshot
+    rankings: Rankings, embedded: Embedded, calls: OnSnapshot
 ) -> tuple[dict[str, float], CitewellError | None]:
     """Each candidate's similarity: as the dense paths scored it, and for the others in one further call (SCORE-4).
 
@@ -29,8 +30,14 @@ def similarities(
     vector = embedded.vector
     if vector is None or not unknown:
         return known, embedded.error if unknown else None
+
+    def asked() -> dict[str, float]:
+        return checked_similarities(calls.view.similarities(vector, unknown), unknown)
+
     further, error = attempt(
-        lambda: view.similarities(vector, unknown), StoreError, "similarities of lexical hits could not be had"
+        lambda: calls.run("similarities", "reading similarities", asked),
+        StoreError,
+        "similarities of lexical hits could not be had",
     )
     return {**known, **(further or {})}, error
 

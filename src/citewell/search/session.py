@@ -1,13 +1,16 @@
 """One snapshot of the store, and the searches made on it: embed, run the paths, fuse, fetch.
 
 terms; the lexical path starts -> the query is embedded -> the dense paths start -> fuse -> fetch -> SearchResponse
+
+Each call on the snapshot is waited for so long and no longer, and its answer is checked before it is believed. How
+long an embedder is waited for is the embedder's affair.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -27,8 +30,11 @@ from citewell.model import (
     SearchResponse,
     StoredChunk,
 )
-from citewell.ports import Embedder, KnowledgeSearchPort, Snapshot, Store, check_embedder, embedder_identity
+from citewell.patience import Patience
+from citewell.ports import Embedder, KnowledgeSearchPort, Store, check_embedder, embedder_identity
 from citewell.search.hits import Rankings, hit, similarities
+from citewell.search.honest import believable, checked_ranking
+from citewell.search.on_snapshot import OnSnapshot
 from citewell.search.outcome import (
     Embedded,
     Outcome,
@@ -43,6 +49,8 @@ from citewell.search.plan import Plan, plan
 Find = Callable[[int, Filters], tuple[Scored, ...]]
 """A path's search on a snapshot: (how many, filters) -> ranking."""
 
+_log = logging.getLogger("citewell.search")
+
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
@@ -52,7 +60,7 @@ class _Parts:
     policy: SearchPolicy
     analyze: Callable[[str], Sequence[str]]
     clock: Callable[[], float]
-    workers: ThreadPoolExecutor
+    patience: Patience
 
 
 class StoreSearch:
@@ -61,7 +69,7 @@ class StoreSearch:
     Args:
         store: where the chunks are.
         embedder: the one that filled the store (INGEST-8).
-        policy: constant, weights and paths of the fusion.
+        policy: constant, weights and paths of the fusion, and how long a call on the store is waited for.
         analyze: the query side of the analysis that the store's terms were made with; None = what the store says
             (`query_terms`), else Citewell's own.
         clock: seconds; for the reports only.
@@ -83,13 +91,15 @@ class StoreSearch:
             policy or SearchPolicy(),
             analyze or own,
             clock,
-            ThreadPoolExecutor(max_workers=8, thread_name_prefix="citewell-path"),
+            Patience("citewell-path"),
         )
         self._matched = False
 
     def close(self) -> None:
-        """Release the threads. Idempotent."""
-        self._parts.workers.shutdown(wait=True, cancel_futures=True)
+        """Release the threads, having waited a while for those that are busy. Idempotent."""
+        left = self._parts.patience.close()
+        if left:
+            _log.warning("%d calls of the store still run; they end with the process", left)
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """See KnowledgeSearchPort.search."""
@@ -99,10 +109,10 @@ class StoreSearch:
     @contextmanager
     def session(self) -> Iterator[KnowledgeSearchPort]:
         """Searches made within it see one snapshot of the store, and embed a query once (for a refill)."""
-        with self._store.snapshot() as view:
-            if view.size:
+        with OnSnapshot(self._parts.patience, self._parts.policy.timeout_s, self._store.snapshot()) as calls:
+            if calls.view.size:
                 self._check_embedder()
-            yield _Session(self._parts, view)
+            yield _Session(self._parts, calls)
 
     def _check_embedder(self) -> None:
         """The store must have been filled by this embedder; asked once, for a binding never changes.
@@ -125,8 +135,8 @@ class StoreSearch:
 class _Session:
     """One snapshot, and what was embedded while it is open."""
 
-    def __init__(self, parts: _Parts, view: Snapshot) -> None:
-        self._parts, self._view = parts, view
+    def __init__(self, parts: _Parts, calls: OnSnapshot) -> None:
+        self._parts, self._calls, self._view = parts, calls, calls.view
         self._embedded: dict[str, Embedded] = {}
 
     def search(self, request: SearchRequest) -> SearchResponse:
@@ -141,42 +151,42 @@ class _Session:
 
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
         """See KnowledgeSearchPort."""
-        return self._view.fetch(keys)
+        return self._calls.run("fetch", "reading the chunks", lambda: self._view.fetch(keys))
 
     def _run(self, request: SearchRequest, planned: Plan, terms: Sequence[str]) -> tuple[dict[Path, Outcome], Embedded]:
-        """The lexical path starts, the query is embedded meanwhile, then the dense paths run, the last one here."""
-        running: dict[Path, Future[Outcome]] = {}
+        """The lexical path starts, the query is embedded meanwhile, then the dense paths start."""
+        running: dict[Path, Callable[[], Outcome]] = {}
         if "lexical" in planned.run:
-            running["lexical"] = self._start(
-                partial(self._search, "lexical", partial(self._view.lexical, terms), request, planned)
-            )
+            running["lexical"] = self._start("lexical", partial(self._view.lexical, terms), request, planned)
         embedded = self._embed(request.query)
         outcomes: dict[Path, Outcome] = {path: skipped(path, cause) for path, cause in planned.skipped.items()}
         if embedded.vector is None:
             outcomes |= {path: failed(path, planned.run[path], embedded.error) for path in planned.dense}
         else:
-            here = [
-                (path, partial(self._search, path, partial(self._view.dense, embedded.vector), request, planned))
-                for path in planned.dense
-            ]
-            running |= {path: self._start(search) for path, search in here[:-1]}
-            outcomes |= {path: search() for path, search in here[-1:]}
-        return outcomes | {path: future.result() for path, future in running.items()}, embedded
+            find = partial(self._view.dense, embedded.vector)
+            running |= {path: self._start(path, find, request, planned) for path in planned.dense}
+        return outcomes | {path: outcome() for path, outcome in running.items()}, embedded
 
-    def _search(self, path: Path, find: Find, request: SearchRequest, planned: Plan) -> Outcome:
-        filters, started = planned.run[path], self._parts.clock()
-        ranking, error = attempt(lambda: find(request.retrieve_k, filters), StoreError, f"the {path} path failed")
-        spent = (self._parts.clock() - started) * 1000
-        if ranking is None:
-            return failed(path, filters, error, spent)
-        cut = len(ranking) >= request.retrieve_k
-        return Outcome(PathReport(path, "ran", len(ranking), cut, spent, filters.describe()), ranking)
+    def _start(self, path: Path, find: Find, request: SearchRequest, planned: Plan) -> Callable[[], Outcome]:
+        """Begin a path's search; what is returned waits for what becomes of it."""
+        filters, width, clock = planned.run[path], request.retrieve_k, self._parts.clock
+        started = clock()
 
-    def _start(self, search: Callable[[], Outcome]) -> Future[Outcome]:
-        try:
-            return self._parts.workers.submit(search)
-        except RuntimeError as error:
-            raise StoreError("the store was closed during the search", way_out="Open it again.") from error
+        def search() -> tuple[tuple[Scored, ...], float]:
+            return checked_ranking(find(width, filters), path, width), (clock() - started) * 1000
+
+        found = self._calls.start(path, "the search", search)
+
+        def outcome() -> Outcome:
+            done, error = attempt(found, StoreError, f"the {path} path failed")
+            if done is None:
+                return failed(path, filters, error, (clock() - started) * 1000)
+            ranking, spent = done
+            return Outcome(
+                PathReport(path, "ran", len(ranking), len(ranking) >= width, spent, filters.describe()), ranking
+            )
+
+        return outcome
 
     def _embed(self, query: str) -> Embedded:
         if query not in self._embedded:
@@ -192,11 +202,11 @@ class _Session:
     def _respond(self, request: SearchRequest, outcomes: Mapping[Path, Outcome], embedded: Embedded) -> SearchResponse:
         reports = [outcomes[path].report for path in PATHS if path in outcomes]
         rankings = {path: outcomes[path].ranking for path in PATHS if path in outcomes and outcomes[path].ranking}
-        similarity, missing = similarities(rankings, embedded, self._view)
+        similarity, missing = similarities(rankings, embedded, self._calls)
         hybrid = request.mode == "hybrid"
         fused = self._fuse(rankings, similarity, hybrid=hybrid)
-        chunks = self._view.fetch([entry.key for entry in fused])
-        causes = [report.cause for report in reports if report.status == "failed"]
+        chunks, doubts = believable(self.fetch([entry.key for entry in fused]), rankings, request)
+        causes = [report.cause for report in reports if report.status == "failed"] + doubts
         return SearchResponse(
             hits=tuple(
                 hit(entry, chunks[entry.key], rankings, similarity, fused=hybrid)

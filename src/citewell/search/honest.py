@@ -1,0 +1,93 @@
+"""Checks of what a store answers: a path that breaks its contract has failed, and nothing of its ranking is believed.
+
+What is checked is what `citewell.ports.Snapshot` promises and can be seen without a second search. It knows no order
+of steps and no engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from citewell.checks import is_number, shown
+from citewell.errors import StoreError
+from citewell.filtering import has_all
+from citewell.model import Path, Scored, SearchRequest, StoredChunk
+
+_ROUNDING = 1e-4
+"""Beyond 1 a similarity may be rounded so far by whoever computes in 32 bits."""
+
+
+def checked_ranking(found: object, path: Path, most: int) -> tuple[Scored, ...]:
+    """A path's ranking, if it is one: at most so many hits, each key once, finite scores that fall.
+
+    Raises:
+        StoreError: it isn't; says why.
+    """
+    if not isinstance(found, Iterable):
+        raise _broken(f"a search answered {shown(found)}")
+    ranking = tuple(found)
+    for hit in ranking:
+        if not isinstance(hit, Scored) or not isinstance(hit.key, str):
+            raise _broken(f"a search answered {shown(hit)} as a hit")
+        _check_score(hit.key, hit.score, is_similarity=path != "lexical")
+    if len(ranking) > most:
+        raise _broken(f"a search answered {len(ranking)} hits where {most} were asked for")
+    if len({hit.key for hit in ranking}) < len(ranking):
+        raise _broken("a search answered a key twice")
+    if any(one.score < other.score for one, other in pairwise(ranking)):
+        raise _broken("a search answered hits out of order")
+    return ranking
+
+
+def checked_similarities(found: object, keys: Sequence[str]) -> dict[str, float]:
+    """The similarities of some of these keys, if that is what it is.
+
+    Raises:
+        StoreError: it isn't; says why.
+    """
+    if not isinstance(found, Mapping) or not found.keys() <= set(keys):
+        raise _broken("similarities were answered of other chunks than asked for")
+    for key, score in found.items():
+        _check_score(key, score, is_similarity=True)
+    return dict(found)
+
+
+def _check_score(key: str, score: object, *, is_similarity: bool) -> None:
+    if not is_number(score) or not math.isfinite(score):  # type: ignore[arg-type]  # it is a number
+        raise _broken(f"{key} was answered with the score {shown(score)}")
+    if is_similarity and abs(score) > 1 + _ROUNDING:  # type: ignore[arg-type]  # as above
+        raise _broken(f"{key} was answered with the similarity {shown(score)}")
+
+
+def _broken(what: str) -> StoreError:
+    return StoreError(what, way_out="Check the store with citewell.testing.StoreContract.")
+
+
+def believable(
+    found: object, rankings: Mapping[Path, Sequence[Scored]], request: SearchRequest
+) -> tuple[dict[str, StoredChunk], list[str]]:
+    """The fetched chunks that are what was asked for, and for each path a cause if some of its hits are not.
+
+    A hit without a chunk, with the chunk of another key, or outside `where` or among the documents to leave out is no
+    hit. Scope is looked at where leaks are counted, in the lookup.
+    """
+    if not isinstance(found, Mapping):
+        raise _broken(f"chunks were answered as {shown(found)}")
+    chunks = {key: chunk for key, chunk in found.items() if _is_asked_for(key, chunk, request)}
+    lost = {path: sum(hit.key not in chunks for hit in ranking) for path, ranking in rankings.items()}
+    return chunks, [
+        f"{path}: {count} of its {len(rankings[path])} hits are not there or outside the filters, and were dropped"
+        for path, count in lost.items()
+        if count
+    ]
+
+
+def _is_asked_for(key: object, chunk: object, request: SearchRequest) -> bool:
+    return (
+        isinstance(chunk, StoredChunk)
+        and chunk.evidence_key == key
+        and has_all(chunk.metadata, request.where)
+        and chunk.doc_id not in request.exclude_documents
+    )

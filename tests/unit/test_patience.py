@@ -1,0 +1,144 @@
+"""Calls that may hang: waited for so long and no longer, at a bounded cost in threads, after a fork too."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+import pytest
+
+from citewell import patience
+from citewell.patience import MOST_LATE, Call, Patience
+
+
+@pytest.fixture
+def calls(request: pytest.FixtureRequest) -> Iterator[Patience]:
+    made = Patience(request.node.name)
+    yield made
+    made.close()
+
+
+def threads(calls: Patience) -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == calls._name]
+
+
+@pytest.mark.requirement("PORT-2")
+def test_an_answer_comes_back_and_an_error_is_raised_where_it_is_waited_for(calls: Patience) -> None:
+    assert calls.start("sum", lambda: 1 + 1).result(60) == 2
+    with pytest.raises(ZeroDivisionError):
+        calls.start("sum", lambda: 1 // 0).result(60)
+    with pytest.raises(TimeoutError, match="its own"):
+        calls.start("sum", lambda: _raise(TimeoutError("its own"))).result(60)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.requirement("PORT-2")
+def test_a_late_call_costs_the_limit_counted_from_its_start(calls: Patience) -> None:
+    gate = threading.Event()
+    call = calls.start("hang", gate.wait)
+    time.sleep(0.05)
+    before = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"timed out after 0\.04 s"):
+        call.result(0.04)
+    assert time.monotonic() - before < 0.04
+    gate.set()
+
+
+@pytest.mark.requirement("PORT-2")
+def test_what_never_answers_costs_four_threads_of_its_kind_and_others_go_on(calls: Patience) -> None:
+    gate = threading.Event()
+    asked: list[int] = []
+
+    def hang() -> None:
+        asked.append(1)
+        gate.wait()
+
+    for _ in range(MOST_LATE):
+        with pytest.raises(TimeoutError, match="timed out"):
+            calls.start("hang", hang).result(0.01)
+    for _ in range(20):
+        with pytest.raises(TimeoutError, match="was not asked: 4 calls before are late and still run"):
+            calls.start("hang", hang)
+    assert len(threads(calls)) == len(asked) == 4
+    assert calls.start("other", lambda: "answered").result(60) == "answered"
+    gate.set()
+    deadline = time.monotonic() + 10
+    while calls._late and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert calls.start("hang", lambda: "healed").result(60) == "healed"
+
+
+@pytest.mark.requirement("PORT-2")
+def test_a_thread_serves_one_call_after_another_and_ends_when_there_is_none(
+    calls: Patience, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "_IDLE_S", 0.02)
+    served = {calls.start("who", threading.get_ident).result(60) for _ in range(50)}
+    assert len(served) < 10
+    deadline = time.monotonic() + 10
+    while threads(calls) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert threads(calls) == []
+    assert calls.start("who", lambda: "again").result(60) == "again"
+
+
+@pytest.mark.requirement("PORT-2")
+def test_closing_leaves_no_thread_but_those_that_are_late_and_says_how_many() -> None:
+    calls, gate = Patience("citewell-closing"), threading.Event()
+    calls.start("sum", lambda: 1).result(60)
+    late = calls.start("hang", gate.wait)
+    with pytest.raises(TimeoutError):
+        late.result(0.01)
+    assert calls.close(patience_s=0.01) == 1
+    with pytest.raises(RuntimeError, match="closed"):
+        calls.start("sum", lambda: 1)
+    gate.set()
+    assert calls.close() == 0
+    deadline = time.monotonic() + 10
+    while threads(calls) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert threads(calls) == []
+
+
+@pytest.mark.requirement("PORT-2")
+def test_the_callers_context_goes_along(calls: Patience) -> None:
+    who: ContextVar[str] = ContextVar("who")
+    who.set("a request")
+    assert calls.start("see", who.get).result(60) == "a request"
+
+
+@pytest.mark.requirement("PORT-2")
+def test_many_callers_each_get_the_answer_to_their_own_call(calls: Patience) -> None:
+    answers: dict[int, list[int]] = {}
+
+    def ask(number: int) -> None:
+        made: list[Call[int]] = [calls.start("n", lambda at=at: number * 1000 + at) for at in range(50)]  # type: ignore[misc]  # a bound argument
+        answers[number] = [call.result(60) for call in made]
+
+    callers = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert answers == {number: [number * 1000 + at for at in range(50)] for number in range(8)}
+    assert calls._running == {}
+
+
+@pytest.mark.requirement("PORT-2")
+def test_a_forked_child_is_answered_though_its_parents_threads_are_gone(calls: Patience) -> None:
+    assert calls.start("who", os.getpid).result(60) == os.getpid()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if calls.start("who", os.getpid).result(20) == os.getpid() else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert calls.start("who", os.getpid).result(60) == os.getpid()
