@@ -9,14 +9,12 @@ TITLE.*.png, .svg   plots
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
+from urllib.parse import quote
 
 from citewell.errors import InvalidRequest
 from citewell.evaluation.report import Evaluation
 from citewell.evaluation.trec import qrels_text, run_text
-
-_ODD = re.compile(r"[^\w.+-]+")
 
 
 def write_files(evaluation: Evaluation, folder: Path, *, plots: bool = False) -> list[Path]:
@@ -40,8 +38,8 @@ def write_files(evaluation: Evaluation, folder: Path, *, plots: bool = False) ->
 
 
 def file_name(name: str) -> str:
-    """A run's name as part of a file's."""
-    return _ODD.sub("-", name)
+    """A run's name as part of a file's: different ones stay different."""
+    return quote(name, safe="+,= ")
 
 
 def _write(path: Path, text: str) -> Path:

@@ -101,7 +101,7 @@ def _differences(figure: Figure, evaluation: Evaluation) -> None:
         axes.step(range(1, len(gains) + 1), gains, where="mid", label=_plain(judged.run.name))
     axes.axhline(0, color="black", linewidth=0.8)
     label = f"nDCG@10 less that of {_plain(baseline.run.name)}"
-    axes.set(xlabel="queries, sorted by difference", ylabel=label, ylim=(-1.02, 1.02), title=_title(evaluation))
+    axes.set(xlabel="questions, sorted by difference", ylabel=label, ylim=(-1.02, 1.02), title=_title(evaluation))
     axes.legend()
 
 

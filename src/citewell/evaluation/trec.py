@@ -24,7 +24,7 @@ def run_text(run: Run, dataset: Dataset) -> str:
 def qrels_text(qrels: Mapping[str, Gains]) -> str:
     """`query 0 id gain` a line, queries and ids ascending. trec_eval itself takes whole numbers alone as gains."""
     return "".join(
-        f"{word(query)} 0 {word(label)} {gain:g}\n"
+        f"{word(query)} 0 {word(label)} {_number(gain)}\n"
         for query, gains in sorted(qrels.items())
         for label, gain in sorted(gains.items())
     )
@@ -33,6 +33,10 @@ def qrels_text(qrels: Mapping[str, Gains]) -> str:
 def word(text: str) -> str:
     """An id, or a name, without white space."""
     return _BREAKS.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
+
+
+def _number(gain: float) -> str:
+    return str(int(gain)) if gain == int(gain) else repr(gain)
 
 
 def _run_lines(run: Run, dataset: Dataset) -> Iterator[str]:
