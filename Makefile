@@ -49,8 +49,10 @@ $(FRAMEWORKS)/.ready: pyproject.toml requirements-frameworks.txt
 
 # Hours: what docs/reliability.md states of kills and random operations, anew.
 soak: setup
-	$(BIN)/python bench/kill_ingest.py --rounds 200 --data $(DATA)/k8s-docs --json bench/results/kills.json
-	$(BIN)/python bench/model_ops.py --operations 2500 --seed 11 12 13 14 --json bench/results/model.json
+	for seed in 7 8 9 10; do $(BIN)/python bench/kill_ingest.py --rounds 50 --seed $$seed --data $(DATA)/k8s-docs \
+	  --json bench/results/kills-$$seed.json || exit 1; done
+	for seed in 11 12 13 14; do $(BIN)/python bench/model_ops.py --operations 2500 --seed $$seed \
+	  --json bench/results/model-$$seed.json || exit 1; done
 
 # Everything but the tests: format, lint, import rules, types, the built wheel.
 lint: setup

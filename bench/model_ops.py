@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from pathlib import Path
 
 from citewell.errors import CitewellError
@@ -28,8 +29,8 @@ from recorded import record
 _DEEP_CHECK_EVERY = 25
 
 
-def perform(operations: int, seed: int, folder: Path) -> Counter[str]:
-    """Run so many operations; how often each came.
+def perform(operations: int, seed: int, folder: Path, tell: Callable[[Counter[str]], None]) -> Counter[str]:
+    """Run so many operations; how often each came, which is told at each deep check too.
 
     Raises:
         DifferenceError: the first difference, with the seed and the operations before it.
@@ -37,13 +38,16 @@ def perform(operations: int, seed: int, folder: Path) -> Counter[str]:
     run, last = Run(folder, seed), deque[str](maxlen=12)
     try:
         for number in range(1, operations + 1):
+            deep = number % _DEEP_CHECK_EVERY == 0 or number == operations
             try:
-                last.append(f"{number}: {run.step(deep=number % _DEEP_CHECK_EVERY == 0 or number == operations)}")
+                last.append(f"{number}: {run.step(deep=deep)}")
             except (DifferenceError, CitewellError) as error:
                 before = "\n  ".join(last)
                 raise DifferenceError(
                     f"seed {seed}, operation {number} ({run.said}): {error}\nbefore it:\n  {before}"
                 ) from error
+            if deep:
+                tell(run.counts)
     finally:
         run.close()
     return run.counts
@@ -54,26 +58,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--operations", type=int, default=500, help="with each seed")
     parser.add_argument("--seed", type=int, nargs="+", default=[1])
-    parser.add_argument("--json", type=Path, help="where to write the figures too")
+    parser.add_argument("--json", type=Path, help="where to write the figures too, while they grow")
     arguments = parser.parse_args()
-    started, counts = time.perf_counter(), Counter[str]()
+    seeds = " ".join(map(str, arguments.seed))
+    command = f"bench/model_ops.py --operations {arguments.operations} --seed {seeds}"
+
+    def tell(counts: Counter[str]) -> None:
+        figures = {"operations": counts.total(), "kinds": dict(counts.most_common()), "differences": 0}
+        record(arguments.json, command, figures)
+
+    started, done = time.perf_counter(), Counter[str]()
     for seed in arguments.seed:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                counts += perform(arguments.operations, seed, Path(folder))
+                done += perform(
+                    arguments.operations, seed, Path(folder), lambda counts, before=done: tell(before + counts)
+                )
             except DifferenceError as error:
                 print(error)
                 return 1
         print(f"{arguments.operations} operations with seed {seed}: the store and the model are equal after each")
-    kinds = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    kinds = ", ".join(f"{name} {count}" for name, count in done.most_common())
     print(f"{kinds}; {time.perf_counter() - started:.1f} s")
-    seeds = " ".join(map(str, arguments.seed))
-    figures = {"operations": counts.total(), "seeds": arguments.seed, "kinds": dict(counts.most_common())}
-    record(
-        arguments.json,
-        f"bench/model_ops.py --operations {arguments.operations} --seed {seeds}",
-        {**figures, "comparisons": 2 * counts.total(), "differences": 0},
-    )
     return 0
 
 
