@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inspector_room import inspector
 from typer.testing import CliRunner, Result
 
 from citewell.cli import app
@@ -15,6 +16,7 @@ from citewell.cli.judging import Remembered
 from citewell.errors import EmbedderUnavailable
 from citewell.hints import CatalogueHints
 from citewell.identity import format_key
+from citewell.server.web.gate import HOME
 from citewell.testing.fakes import HashEmbedder
 
 DOCS = {
@@ -190,6 +192,29 @@ def test_what_is_written_is_the_same_each_time_but_for_latencies(tmp_path: Path)
     for name in names:
         first, again = ((tmp_path / folder / name).read_text("utf-8") for folder in ("one", "two"))
         assert _timeless(first) == _timeless(again) if name.endswith(".json") else first == again
+
+
+@pytest.mark.requirement("EVAL-1", "API-5")
+def test_the_inspector_shows_what_was_written(tmp_path: Path) -> None:
+    assert run("eval", "set", "--out", "runs").exit_code == 0
+    with inspector(evaluations=str(tmp_path / "runs")) as pages:
+        assert "set.json" in pages.get(f"{HOME}/evaluations").text
+        page = pages.get(f"{HOME}/evaluation", params={"name": "set.json"})
+    assert page.status_code == 200
+    for shown in ("lexical", "hybrid", "recall@1", "nDCG@10", "all-evidence@5", "tokens"):
+        assert shown in page.text
+
+
+@pytest.mark.requirement("EVAL-1", "API-2")
+def test_a_stopped_evaluation_says_that_nothing_of_it_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("citewell.cli.judging.as_answer", stop)
+    result = run("eval", "set", "--out", "runs")
+    assert result.exit_code == 130
+    assert result.stderr.rstrip().endswith("citewell: stopped; nothing was written")
+    assert not Path("runs").exists()
 
 
 def _timeless(text: str) -> Any:  # noqa: ANN401 - JSON

@@ -11,7 +11,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ParamSpec, TypeVar
 
 import typer
@@ -31,6 +31,19 @@ _R = TypeVar("_R")
 
 DONE, IN_PART, USAGE, UNREACHABLE, REJECTED = 0, 1, 2, 3, 4
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in a command that leaves nothing to go on from; says what there is to say."""
+
+
+@contextlib.contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """What is stopped in here leaves nothing behind, and is told so."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped("stopped; nothing was written") from None
 
 
 def exit_code(error: CitewellError) -> int:
@@ -55,7 +68,8 @@ def edge(command: Callable[_P, _R]) -> Callable[_P, _R]:
             typer.echo(f"citewell: {printable(str(error))}", err=True)
             raise typer.Exit(exit_code(error)) from error
         except KeyboardInterrupt as stop:
-            message = f"stopped{stop}; what was stored stays, and the same command goes on from there"
+            usual = f"stopped{stop}; what was stored stays, and the same command goes on from there"
+            message = str(stop) if isinstance(stop, Stopped) else usual
             if kwargs.get("as_json"):
                 emit({"error": {"code": "interrupted", "message": message, "way_out": ""}})
             typer.echo(f"citewell: {message}", err=True)

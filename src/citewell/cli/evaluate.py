@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast, get_args
 
 import typer
 
-from citewell.cli.edge import IN_PART, edge, emit
+from citewell.cli.edge import IN_PART, edge, emit, leaving_nothing
 from citewell.cli.options import ConfigOption, JsonOption, load_settings
 from citewell.errors import InvalidRequest
 
@@ -75,7 +75,7 @@ def evaluate(
     systems = {name: {**shared, **chosen} for name, chosen in runs(mode or (), run or ()).items()}
     settings = {name: load_settings(config, chosen) for name, chosen in systems.items()}
     _check_baseline(baseline, systems)
-    with judging.bench(labelled, kb, load_settings(config, shared), quiet=as_json) as bench:
+    with leaving_nothing(), judging.bench(labelled, kb, load_settings(config, shared), quiet=as_json) as bench:
         if bench.report is not None and not as_json:
             evaluation_text.ingested(bench.report)
         with evaluation_text.progress(len(labelled.queries) * len(systems), quiet=as_json) as told:
