@@ -674,3 +674,19 @@ def test_a_write_that_is_committed_is_no_failure_when_the_index_fails_after_it(
         assert [hit.key for hit in view.lexical(["new"], 5, Filters())] == [key("new.md")]
     assert store.verify().findings == ()
     store.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "GUARD-1")
+def test_a_text_that_is_not_the_one_that_was_written_is_never_shown(path: Path) -> None:
+    """One flipped bit of the file is enough; the other documents are read as before."""
+    content = bytearray((path / "citewell.db").read_bytes())
+    at = content.index(b"shared word57")
+    content[at + 1] ^= 1
+    (path / "citewell.db").write_bytes(content)
+    store = LocalStore.open(path)
+    with store.snapshot() as view:
+        with pytest.raises(StoreCorrupt, match="57.md#chunk-0 is not the text that was written") as refusal:
+            view.fetch([key("5.md"), key("57.md")])
+        assert "verify" in refusal.value.way_out
+        assert view.fetch([key("5.md")])[key("5.md")].text == "shared word5"
+    store.close()

@@ -17,6 +17,8 @@ RESTORE = (
     "Restore the file from a backup, or ingest the sources into a new directory; keep this one until that is done."
 )
 
+MENDED_BY_INGESTION = "Run `citewell verify --repair`; it names the documents, and the next ingestion writes them anew."
+
 GARBLED = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 """What taking apart a value without a meaning raises."""
 
@@ -53,7 +55,7 @@ def decoded(what: str) -> Iterator[None]:
     except GARBLED as error:
         raise StoreCorrupt(
             f"the database holds {what} that can't be read: {type(error).__name__}: {error}",
-            way_out="Run `citewell verify`; it names the documents, which can then be ingested again.",
+            way_out=MENDED_BY_INGESTION,
         ) from error
 
 

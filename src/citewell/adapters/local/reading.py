@@ -5,6 +5,7 @@ It answers in values of the model and knows no index.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from citewell.adapters.local.faults import GARBLED, decoded
+from citewell.adapters.local.faults import GARBLED, MENDED_BY_INGESTION, decoded
+from citewell.errors import StoreCorrupt
 from citewell.identity import find_identity
 from citewell.model import (
     DocumentInfo,
@@ -235,7 +237,12 @@ def read_chunks(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict
         (json.dumps(list(keys)),),
     ).fetchall()
     metadata = _parsed([row[-1] for row in found])
-    return {keys[row[0]]: _chunk(keys[row[0]], held, *row[1:-1]) for row, held in zip(found, metadata, strict=True)}
+    chunks = {keys[row[0]]: _chunk(keys[row[0]], held, *row[1:-1]) for row, held in zip(found, metadata, strict=True)}
+    for key, chunk in chunks.items():
+        # A microsecond each; SQLite has no checksums, and evidence is what is cited.
+        if hashlib.sha256(chunk.text.encode()).hexdigest() != chunk.digest:
+            raise StoreCorrupt(f"{key} is not the text that was written", way_out=MENDED_BY_INGESTION)
+    return chunks
 
 
 def _chunk(

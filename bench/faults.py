@@ -1,0 +1,247 @@
+"""Damages every file of a local store in every way that disks, copies and people do, and looks at what it then says.
+
+    python bench/faults.py [--offsets 24] [--database-offsets 400] [--seed 5] [--json FILE]
+
+A store with documents, an index in files, a log that is not folded in and a session is damaged in a copy each time: a
+flipped bit at many offsets of each file, a file cut off, emptied, gone, turned into a directory, or forbidden. Then it
+is opened and asked everything. An answer must be the one of the sound store, perhaps degraded (with a cause, and less
+evidence), or one of Citewell's own errors with a way out; never anything else, and never a file less than before.
+After damage to what is derived, everything must be there again. Exit code 1 and the fault for anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from citewell import Knowledge, LookupResult, Settings
+from citewell.errors import CitewellError, UnknownEvidence
+from citewell.testing.fakes import HashEmbedder
+from recorded import record
+
+DERIVED = ("index/", "citewell.db-shm", "citewell.lock", "sessions.lock")
+"""What may be lost without a loss; names begin so."""
+
+QUERIES = ("rotate the signing key", "signing topic3", "word17 anchor", "plan")
+
+FILLER = """
+import os, signal, sys
+from citewell import Document, Knowledge, Settings
+from citewell.testing.fakes import HashEmbedder
+def text(number):
+    return f"# Guide {number}\\n\\n## Keys\\n\\nRotate the signing key of word{number}, anchor topic{number % 7}. " \
+        + f"Plan word{number} holds. " * 20 + f"\\n\\n## Plans\\n\\nThe plan of word{number}. " + "More is said. " * 40
+knowledge = Knowledge.open(sys.argv[1], settings=Settings(), embedder=HashEmbedder())
+documents = [
+    Document(f"{n}.md", text(n), category="ops" if n % 2 else "hr", scope=("t1",) if n % 3 else None, metadata={"n": n})
+    for n in range(60)
+]
+knowledge.ingest_documents(documents[:50])
+knowledge.lookup("signing key", session="s").to_agent()
+knowledge.close()
+knowledge = Knowledge.open(sys.argv[1], settings=Settings(), embedder=HashEmbedder())
+knowledge.ingest_documents(documents[50:])
+knowledge.lookup("signing key", session="s").to_agent()
+print("filled", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)  # the last commits stay in the log
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A way to damage one file."""
+
+    file: str
+    kind: str
+    inflict: Callable[[Path], object]
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether nothing may be lost by it."""
+        return self.file.startswith(DERIVED)
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.kind}"
+
+
+def made(location: Path) -> None:
+    """Fill the store, by a process that ends in the midst of life."""
+    done = subprocess.run([sys.executable, "-c", FILLER, str(location)], capture_output=True, text=True, check=False)
+    if "filled" not in done.stdout or done.returncode != -signal.SIGKILL:
+        raise RuntimeError(done.stderr)
+
+
+def faults(store: Path, chance: random.Random, offsets: int, in_database: int) -> Iterator[Fault]:
+    """Every fault of every file that there is."""
+    for file in sorted(path for path in store.rglob("*") if path.is_file()):
+        name, size = file.relative_to(store).as_posix(), file.stat().st_size
+        count = in_database if name == "citewell.db" else offsets
+        for at in sorted({0, size - 1, *(chance.randrange(size) for _ in range(count))} if size else ()):
+            yield Fault(name, f"bit flipped at {at}", _flip(at, 1 << chance.randrange(8)))
+        for length in sorted({0, 1, size // 2, size - 1} if size else ()):
+            yield Fault(name, f"cut off at {length}", _cut(length))
+        yield Fault(name, "gone", Path.unlink)
+        yield Fault(name, "turned into a directory", _directory)
+        yield Fault(name, "overwritten by zeros", lambda path: path.write_bytes(bytes(path.stat().st_size)))
+        yield Fault(name, "with 100 bytes more", lambda path: path.write_bytes(path.read_bytes() + b"x" * 100))
+
+
+def _flip(at: int, mask: int) -> Callable[[Path], object]:
+    def flip(path: Path) -> None:
+        content = bytearray(path.read_bytes())
+        content[at] ^= mask
+        path.write_bytes(content)
+
+    return flip
+
+
+def _cut(length: int) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(path.read_bytes()[:length])
+
+
+def _directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+Said = dict[str, object]
+"""By question: what a store answered, an error of Citewell's, or nothing where it could not be opened."""
+
+
+def asked(location: Path) -> Said:
+    """Everything that a store says of its documents and sessions."""
+    said: Said = {}
+    try:
+        knowledge = Knowledge.open(location, settings=Settings(), embedder=HashEmbedder(), create=False)
+    except CitewellError as error:
+        return {"open": error}
+    with knowledge:
+        for query in QUERIES:
+            for mode in ("hybrid", "dense"):
+                said[f"{mode} {query}"] = _answer(lambda q=query, m=mode: knowledge.lookup(q, mode=m, return_n=20))  # type: ignore[misc]  # bound arguments
+        said["scoped"] = _answer(lambda: knowledge.lookup(QUERIES[0], mode="hybrid", scope="t1", return_n=20))
+        said["catalogue"] = _answer(lambda: tuple(knowledge.documents()))
+        for number in range(60):
+            said[f"show {number}"] = _answer(lambda n=number: knowledge.show(f"{n}.md#chunk-0"))  # type: ignore[misc]  # a bound argument
+        said["session"] = _answer(lambda: tuple(info.session for info in knowledge.sessions()))
+    return said
+
+
+def _answer(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except UnknownEvidence:
+        return "no such evidence"
+    except CitewellError as error:
+        return error
+
+
+def judged(said: Said, truth: Said) -> str:
+    """`same`, `degraded`, `error`, or what is wrong."""
+    verdicts = {_verdict(name, answer, truth.get(name)) for name, answer in said.items()}
+    wrong = sorted(verdicts - {"same", "degraded", "error"})
+    return wrong[0] if wrong else next(each for each in ("error", "degraded", "same") if each in verdicts)
+
+
+def _verdict(name: str, answer: object, truth: object) -> str:
+    if isinstance(answer, CitewellError):
+        return "error" if answer.way_out else f"{name}: an error without a way out: {answer}"
+    if isinstance(answer, LookupResult) and isinstance(truth, LookupResult):
+        return _same_evidence(name, answer, truth)
+    return "same" if answer == truth else f"{name}: {str(answer)[:300]} instead of {str(truth)[:300]}"
+
+
+def _same_evidence(name: str, answer: LookupResult, truth: LookupResult) -> str:
+    """The same evidence; where the answer says that it is degraded, it may be other evidence, but true each."""
+    if answer.evidence == truth.evidence:
+        return "degraded" if answer.degraded else "same"
+    if not answer.degraded:
+        pairs = zip(answer.evidence, truth.evidence, strict=False)
+        first = next((pair for pair in pairs if pair[0] != pair[1]), ("fewer or more",))
+        return f"{name}: other evidence without a word: {str(first)[:700]}"
+    texts = {block.evidence_key: block.text for block in truth.evidence}
+    odd = [b for b in answer.evidence if texts.get(b.evidence_key, b.text) != b.text]
+    return f"{name}: a wrong text of {odd[0].evidence_key}" if odd else "degraded"
+
+
+def mended(location: Path, truth: Said) -> str:
+    """Whether everything is there again after damage to what is derived; what is wrong else."""
+    try:
+        with Knowledge.open(location, settings=Settings(), embedder=HashEmbedder(), create=False) as knowledge:
+            report = knowledge.verify(repair=True)
+            if not report.ok:
+                return f"not repaired: {report.findings[:2]}"
+    except CitewellError:
+        return ""  # said, and nothing is lost: a directory in place of a file is for its owner to put away
+    verdict = judged(asked(location), truth)
+    return "" if verdict in ("same", "error") else f"after the repair: {verdict}"
+
+
+def tried(fault: Fault, store: Path, folder: Path, truth: Said) -> str:
+    """Inflict a fault on a copy; the verdict."""
+    copy = folder / "copy"
+    shutil.copytree(store, copy)
+    try:
+        fault.inflict(copy / fault.file)
+        before = {path.name for path in copy.rglob("*.db*")}
+        verdict = judged(asked(copy), truth)
+        if verdict in ("same", "degraded", "error") and fault.is_derived:
+            verdict = mended(copy, truth) or verdict
+        lost = before - {path.name for path in copy.rglob("*.db*")} - {"citewell.db-wal", "citewell.db-shm"}
+        return f"files went: {sorted(lost)}" if lost - {"sessions.db-wal", "sessions.db-shm"} else verdict
+    except Exception as error:  # noqa: BLE001 - that is what is looked for
+        return f"a raw error: {type(error).__name__}: {error}"
+    finally:
+        shutil.rmtree(copy)
+
+
+def run(store: Path, folder: Path, faults_: Iterator[Fault]) -> tuple[Counter[str], list[str]]:
+    """Try all; how often each verdict came, and what went wrong."""
+    copy = folder / "sound"
+    shutil.copytree(store, copy)
+    truth, counts, wrong = asked(copy), Counter[str](), list[str]()
+    if bad := [name for name, answer in truth.items() if isinstance(answer, CitewellError)]:
+        raise RuntimeError(f"the sound store fails: {bad}")
+    for fault in faults_:
+        verdict = tried(fault, store, folder, truth)
+        if verdict not in ("same", "degraded", "error"):
+            wrong.append(f"{fault}: {verdict}")
+            print(wrong[-1], flush=True)
+            verdict = "wrong"
+        counts[verdict] += 1
+    return counts, wrong
+
+
+def main() -> int:
+    """Inflict all; 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--offsets", type=int, default=24)
+    parser.add_argument("--database-offsets", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    os.environ.pop("CITEWELL_CONFIG", None)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        made(folder / "store")
+        chance = random.Random(arguments.seed)
+        every = faults(folder / "store", chance, arguments.offsets, arguments.database_offsets)
+        counts, wrong = run(folder / "store", folder, every)
+    figures = {"faults": counts.total(), **{kind: counts[kind] for kind in ("same", "degraded", "error", "wrong")}}
+    print(figures)
+    record(arguments.json, f"bench/faults.py --seed {arguments.seed}", {**figures, "wrongs": wrong})
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
