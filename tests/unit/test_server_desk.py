@@ -110,7 +110,7 @@ def test_a_slow_call_holds_up_none_at_another_thread() -> None:
 
 
 async def states(job: Job) -> list[str]:
-    return [str(state["state"]) async for state in job.follow(30) if state is not None]
+    return [state.state async for state in job.follow(30) if state is not None]
 
 
 def queued(conversation: Callable[[Jobs], object], waiting: int = 1) -> object:
@@ -138,8 +138,8 @@ def test_a_job_tells_how_far_it_is_and_ends_with_its_report() -> None:
         seen = await states(job)
         assert seen[0] == "waiting"
         assert seen[-1] == "done"
-        assert job.to_dict()["progress"] == {"done": 1, "total": 1, "embedded": 4, "changed": 1}
-        assert job.to_dict()["report"] == REPORT.to_dict()
+        assert job.now().to_dict()["progress"] == {"done": 1, "total": 1, "embedded": 4, "changed": 1}
+        assert job.now().to_dict()["report"] == REPORT.to_dict()
         assert await states(job) == ["done"]
 
     queued(talked)
@@ -230,10 +230,11 @@ def test_who_follows_a_quiet_job_hears_that_it_is_still_there() -> None:
 @pytest.mark.requirement("API-4")
 def test_who_is_slow_to_take_an_event_still_gets_the_last_one() -> None:
     async def talked(jobs: Jobs) -> list[object]:
-        job, seen = jobs.start("ann", 1, lambda _: REPORT), []
+        job = jobs.start("ann", 1, lambda _: REPORT)
+        seen: list[object] = []
         async for state in job.follow(30):
             assert state is not None
-            seen.append(state["state"])
+            seen.append(state.state)
             await states(job)  # the job ends while the event is being sent
         return seen
 
@@ -261,3 +262,17 @@ def test_an_ingestion_and_the_threads_that_it_starts_give_way_to_lookups() -> No
 
     queued(talked)
     assert nice == [10, 10, os.getpriority(os.PRIO_PROCESS, 0)]
+
+
+@pytest.mark.requirement("API-4")
+def test_jobs_that_ended_are_forgotten_once_their_reports_tell_of_too_many_documents() -> None:
+    async def talked(jobs: Jobs) -> list[bool]:
+        held = []
+        for total in (30_000, 30_000, 60_000, 1):
+            job = jobs.start("ann", total, lambda _: REPORT)
+            held.append(job.name)
+            await states(job)
+        return [jobs.find(name, "ann") is not None for name in held]
+
+    # 30,000 and 30,000 are more than 50,000 together; the one that ended last is kept however large it is.
+    assert queued(talked) == [False, False, True, True]

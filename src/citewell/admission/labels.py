@@ -18,6 +18,9 @@ MAX_SESSION_CHARACTERS: Final = 200
 
 _UNUSABLE = re.compile("[\x00\ud800-\udfff]")
 
+_NAMED = 10
+"""Unknown arguments that a refusal names."""
+
 
 def admit_scope(scope: object, *, require_scope: bool = False) -> tuple[str, ...] | None:
     """The labels that a caller holds, as `check_labels` gives them; for calls that take a scope and nothing else.
@@ -86,12 +89,14 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
     """Refuse argument names that a tool or an endpoint doesn't know (API-8).
 
     Raises:
-        InvalidRequest: names every unknown one, and those that are known.
+        InvalidRequest: names the unknown ones, of too many the first, and those that are known.
     """
     names = check_list("the names of arguments", given)
     unknown = sorted({shown(name) for name in names if not isinstance(name, str) or name not in known})
     if unknown:
-        raise InvalidRequest(f"unknown argument {', '.join(unknown)}", way_out=f"Known are: {', '.join(known)}.")
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        way_out = f"Known are: {', '.join(known)}." if known else "Leave them out: there are none."
+        raise InvalidRequest(f"unknown argument {', '.join(unknown[:_NAMED])}{more}", way_out=way_out)
 
 
 def _label(value: object) -> str:

@@ -83,6 +83,11 @@ class Callers:
         """Whether anyone may call."""
         return not self._tokens
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Whom it can identify."""
+        return tuple(token.name for token in self._tokens) or (ANYONE.name,)
+
     def identify(self, authorization: str | None) -> Caller:
         """The caller that the value of an Authorization header names.
 

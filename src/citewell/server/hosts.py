@@ -19,8 +19,8 @@ _ANY: Final = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared with, not liste
 class Hosts:
     """The names that a request's Host may be: those that are set; else the address listened on, and the public one.
 
-    A name holds for every port, unless it is set with one. A server that listens on every address takes any name:
-    tokens guard it.
+    A name holds for every port, unless it is set with one. A server that listens on every address takes any name, over
+    HTTP and MCP alike: it can't know them, and it has tokens, which a page that was led here by a false name has not.
     """
 
     def __init__(self, settings: ServerSettings) -> None:

@@ -29,7 +29,9 @@ _log = logging.getLogger("citewell.server.jobs")
 
 _ENDED: Final = ("done", "failed", "stopped")
 _KEPT: Final = 200
-"""Jobs that have ended and can still be asked for."""
+"""Jobs that have ended and can still be asked for, as long as their reports tell of no more documents than these."""
+
+_KEPT_DOCUMENTS: Final = 50_000
 
 _NICE: Final = 10
 """Of the ingestion's threads: an eighth to a tenth of a lookup's share where both want the same processor."""
@@ -39,6 +41,31 @@ _FAILED: Final = {"code": "internal", "message": "the ingestion failed; the serv
 
 class _StopNow(Exception):
     """The server ends: what is stored stays, the rest is not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSeen:
+    """A job at one moment; the attributes are those of Job."""
+
+    name: str
+    state: JobState
+    done: int
+    total: int
+    embedded: int
+    changed: int
+    report: IngestReport | None
+    error: dict[str, str] | None
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON values; a report of many documents takes a while, and so no event loop makes it."""
+        progress = {"done": self.done, "total": self.total, "embedded": self.embedded, "changed": self.changed}
+        return {
+            "job": self.name,
+            "state": self.state,
+            "progress": progress,
+            "report": None if self.report is None else self.report.to_dict(),
+            "error": self.error,
+        }
 
 
 @dataclass(slots=True)
@@ -66,16 +93,11 @@ class Job:
     error: dict[str, str] | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
-    def to_dict(self) -> dict[str, object]:
-        """JSON values."""
-        progress = {"done": self.done, "total": self.total, "embedded": self.embedded, "changed": self.changed}
-        return {
-            "job": self.name,
-            "state": self.state,
-            "progress": progress,
-            "report": None if self.report is None else self.report.to_dict(),
-            "error": self.error,
-        }
+    def now(self) -> JobSeen:
+        """What can be told of it at this moment."""
+        return JobSeen(
+            self.name, self.state, self.done, self.total, self.embedded, self.changed, self.report, self.error
+        )
 
     @property
     def ended(self) -> bool:
@@ -87,14 +109,14 @@ class Job:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    async def follow(self, quiet_s: float) -> AsyncIterator[dict[str, object] | None]:
+    async def follow(self, quiet_s: float) -> AsyncIterator[JobSeen | None]:
         """Its state now and after each change, until it has ended; None whenever nothing happened for `quiet_s`."""
-        before: dict[str, object] | None = None
+        before: JobSeen | None = None
         while True:
-            news, state, ended = self._news, self.to_dict(), self.ended  # of one moment: much may happen at the yield
-            if state != before:
-                yield state
-            before = state
+            news, seen, ended = self._news, self.now(), self.ended  # of one moment: much may happen at the yield
+            if seen != before:
+                yield seen
+            before = seen
             if ended:
                 return
             try:
@@ -185,9 +207,13 @@ class Jobs:
             _later(loop, _ended, job, "done", report)
 
     def _forget(self) -> None:
-        ended = [name for name, job in self._jobs.items() if job.ended]
-        for name in ended[: max(0, len(ended) - _KEPT)]:
-            del self._jobs[name]
+        ended = [job for job in self._jobs.values() if job.ended]
+        documents = sum(job.total for job in ended)
+        for place, job in enumerate(ended[:-1]):
+            if len(ended) - place <= _KEPT and documents <= _KEPT_DOCUMENTS:
+                return
+            documents -= job.total
+            del self._jobs[job.name]
 
 
 def _give_way() -> None:

@@ -36,6 +36,12 @@ MAX_LISTED = 1_000
 
 _LISTED = 100
 
+MAX_ANSWER = 200_000
+"""The most characters of an answer whose citations are checked."""
+
+MAX_IDS = 2_000
+"""The most ids of a list that is checked; with answers of that length, a check takes a second at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
@@ -71,6 +77,7 @@ class Service:
         answer = given.pop("answer", None)
         if not isinstance(answer, str | list):
             raise refusal("answer", answer, "the answer's text, or a list of ids")
+        check_size(answer)
         scope, session = caller.narrowed(given.pop("scope", None)), caller.session(given.pop("session", None))
         strict = check_switch("strict", given.pop("strict", False))
         return self.knowledge.check(answer, scope=scope, session=session, strict=strict, **given).to_dict()
@@ -161,6 +168,19 @@ def check_switch(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise refusal(name, value, "true or false")
     return value
+
+
+def check_size(answer: Sequence[object]) -> None:
+    """Refuse what would take a thread, and Python's lock with it, from all other callers.
+
+    Raises:
+        InvalidRequest: it is a longer text, or a longer list of ids, than is checked at once.
+    """
+    most, what = (MAX_ANSWER, "characters") if isinstance(answer, str) else (MAX_IDS, "ids")
+    if len(answer) > most:
+        raise InvalidRequest(
+            f"an answer of {len(answer)} {what} is not checked at once", way_out=f"Give at most {most} {what}."
+        )
 
 
 def _holds_all(caller: Caller, labels: Sequence[str] | None) -> bool:

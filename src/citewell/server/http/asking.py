@@ -66,7 +66,7 @@ def _evidence(router: APIRouter, house: House) -> None:
     )
     async def evidence(key: str, request: Request) -> Response:
         """By its evidence key, percent-encoded (`etcd.md%23chunk-2`). Outside the scope reads as not there."""
-        given = query_string(request, ["agent"], ["neighbours"], ["session"])
+        given = query_string(request, switches=["agent"], numbers=["neighbours"], texts=["session"], lists=["scope"])
         return await answered(house.lookups, house.service.read, caller_of(request), key, given)
 
 
@@ -100,5 +100,5 @@ def _documents(router: APIRouter, house: House) -> None:
     )
     async def documents(request: Request) -> Response:
         """Those that the caller may see, by id, page by page."""
-        given = query_string(request, [], ["limit"], ["after"])
+        given = query_string(request, numbers=["limit"], texts=["after"], lists=["scope"])
         return await answered(house.lookups, house.service.documents, caller_of(request), given)

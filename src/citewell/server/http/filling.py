@@ -5,6 +5,7 @@ They know how documents come and how a job is told of; who may write what, the s
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +17,11 @@ from citewell.server.http import examples, shapes
 from citewell.server.http.answered import Refused, answered, as_json, to_bytes
 from citewell.server.http.described import ALWAYS, TAKES_A_BODY, body, errors, responses
 from citewell.server.http.house import caller_of
-from citewell.server.http.received import documents_of, query_string
+from citewell.server.http.received import documents_of, no_query_string
 
 if TYPE_CHECKING:
     from citewell.server.http.house import House
-    from citewell.server.jobs import Job
+    from citewell.server.jobs import Job, JobSeen
 
 _QUIET_S: Final = 15.0
 """How long nothing may happen before a comment keeps the connection open."""
@@ -55,13 +56,12 @@ def _ingest(router: APIRouter, house: House) -> None:
     )
     async def ingest(request: Request) -> Response:
         """Uploaded files of any format, or documents as JSON; what is given is replaced, all else stays."""
-        query_string(request, [], [], [])
         caller = caller_of(request)
         caller.check_ingest()
         given = await documents_of(request)
         ids, work = await house.changes.run(house.service.filling, caller, given)
         job = house.jobs.start(caller.name, len(ids), work)
-        return as_json(job.to_dict(), 202, {"Location": f"/v1/ingest/{job.name}"})
+        return as_json(job.now().to_dict(), 202, {"Location": f"/v1/ingest/{job.name}"})
 
 
 def _job(router: APIRouter, house: House) -> None:
@@ -69,12 +69,12 @@ def _job(router: APIRouter, house: House) -> None:
         "/ingest/{job}",
         summary="Show how far an ingestion is",
         tags=["documents"],
-        responses=responses(200, shapes.JOB, examples.JOB, 404, 422),
+        responses=responses(200, shapes.JOB, examples.JOB, 404, 422, 504),
         response_class=Response,
     )
     async def job_state(job: str, request: Request) -> Response:
         """A job of the caller's own; those that have ended are kept for a while."""
-        return as_json(_found(house, request, job).to_dict())
+        return await answered(house.lookups, _found(house, request, job).now().to_dict)
 
 
 def _events(router: APIRouter, house: House) -> None:
@@ -106,12 +106,12 @@ def _delete(router: APIRouter, house: House) -> None:
     )
     async def delete(doc_id: str, request: Request) -> Response:
         """By its id, percent-encoded; the caller must hold all labels of the document."""
-        query_string(request, [], [], [])
+        no_query_string(request)
         return await answered(house.changes, house.service.delete, caller_of(request), doc_id)
 
 
 def _found(house: House, request: Request, name: str) -> Job:
-    query_string(request, [], [], [])
+    no_query_string(request)
     job = house.jobs.find(name, caller_of(request).name)
     if job is None:
         raise Refused(404, "unknown_job", "there is no such job of yours", "POST /v1/ingest answers a job's name.")
@@ -119,8 +119,10 @@ def _found(house: House, request: Request, name: str) -> Job:
 
 
 async def _told(job: Job) -> AsyncIterator[bytes]:
-    async for state in job.follow(_QUIET_S):
-        if state is None:
-            yield b": still there\n\n"
-        else:
-            yield b"event: " + str(state["state"]).encode("ascii") + b"\ndata: " + to_bytes(state) + b"\n\n"
+    async for seen in job.follow(_QUIET_S):
+        yield b": still there\n\n" if seen is None else await asyncio.to_thread(_event, seen)
+
+
+def _event(seen: JobSeen) -> bytes:
+    """One event; the last one has a report, which may be long."""
+    return b"event: " + seen.state.encode("ascii") + b"\ndata: " + to_bytes(seen.to_dict()) + b"\n\n"

@@ -18,6 +18,7 @@ from citewell.server.http import shapes
 from citewell.server.http.answered import Refused, answered, as_json
 from citewell.server.http.described import ALWAYS, errors, responses
 from citewell.server.http.house import caller_of
+from citewell.server.http.received import no_query_string
 from citewell.server.observe.metrics import CONTENT_TYPE
 
 if TYPE_CHECKING:
@@ -58,12 +59,13 @@ def health(house: House) -> APIRouter:
                 "description": "In Prometheus's text format.",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
             },
-            **errors(*ALWAYS, 403),
+            **errors(*ALWAYS, 403, 422),
         },
         response_class=Response,
     )
     async def metrics(request: Request) -> Response:
         """Where there are tokens, one that holds everything is needed."""
+        no_query_string(request)
         if caller_of(request).bound:
             raise Forbidden("figures tell of all callers", way_out="Use a token without a scope.")
         return Response(house.metrics.page(), headers={"Content-Type": CONTENT_TYPE})

@@ -5,6 +5,7 @@ What an argument may hold is not checked here: the library does that. It knows J
 
 from __future__ import annotations
 
+import asyncio
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
@@ -30,6 +31,9 @@ MAX_FILES: Final = 1_000
 FORMATS: Final = get_args(get_type_hints(Document)["format"])
 """Of a document as text."""
 
+_AT_ONCE: Final = 65_536
+"""Bytes of JSON that are parsed in the event loop; more would hold up other requests."""
+
 _DOCUMENT: Final = ("doc_id", "text", "title", "source", "category", "scope", "metadata", "format")
 _FORM: Final = ("files", "category", "scope", "prefix")
 
@@ -43,28 +47,40 @@ async def json_object(request: Request, known: Collection[str], needed: Collecti
     """
     if kind_of(request) != JSON:
         raise _unknown_kind(kind_of(request), JSON)
+    no_query_string(request)
     body = await request.body()
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(400, "no_json", "the body is no JSON", "Send one JSON object in UTF-8.") from None
-    if not isinstance(given, dict):
-        raise InvalidRequest(f"the body can't be {shown(given)}", way_out="Send one JSON object.")
+    given = await asyncio.to_thread(_parsed, body) if len(body) > _AT_ONCE else _parsed(body)
     return _known(given, known, needed)
 
 
-def query_string(request: Request, switches: Collection[str], numbers: Collection[str], texts: Collection[str]) -> Any:  # noqa: ANN401 - as `json_object`
-    """The arguments in a query string; `scope` may be there several times.
+def no_query_string(request: Request) -> None:
+    """Refuse arguments where none are taken: a scope that is not heeded would show or write too much.
+
+    Raises:
+        InvalidRequest: there is one.
+    """
+    query_string(request)
+
+
+def query_string(
+    request: Request,
+    *,
+    switches: Collection[str] = (),
+    numbers: Collection[str] = (),
+    texts: Collection[str] = (),
+    lists: Collection[str] = (),
+) -> dict[str, Any]:
+    """The arguments in a query string; one of `lists` may be there several times.
 
     Raises:
         InvalidRequest: a name is unknown, or there twice, or a value is not of its kind.
     """
     given = request.query_params.multi_items()
-    check_names([name for name, _ in given], [*texts, *switches, *numbers, "scope"])
+    check_names([name for name, _ in given], [*texts, *switches, *numbers, *lists])
     arguments: dict[str, Any] = {}
     for name, value in given:
-        if name == "scope":
-            arguments.setdefault("scope", []).append(value)
+        if name in lists:
+            arguments.setdefault(name, []).append(value)
         elif name in arguments:
             raise InvalidRequest(f"{name} is there twice", way_out="Give it once.")
         else:
@@ -84,9 +100,10 @@ async def documents_of(request: Request) -> list[Document | RawDocument]:
         given = await json_object(request, ["documents"], ["documents"])
         if not isinstance(given["documents"], list):
             raise InvalidRequest(f"documents can't be {shown(given['documents'])}", way_out="Give a list of objects.")
-        return [_document(number, each) for number, each in enumerate(given["documents"])]
+        return await asyncio.to_thread(_documents, given["documents"])
     if kind != FORM:
         raise _unknown_kind(kind, f"{JSON} or {FORM}")
+    no_query_string(request)
     try:
         async with request.form(max_files=MAX_FILES, max_fields=MAX_FILES) as form:
             return await _files(form)
@@ -97,6 +114,32 @@ async def documents_of(request: Request) -> list[Document | RawDocument]:
 def kind_of(request: Request) -> str:
     """The kind of a request's body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        given = json.loads(body, object_pairs_hook=_object)
+    except InvalidRequest:
+        raise
+    except (ValueError, RecursionError):
+        raise Refused(400, "no_json", "the body is no JSON", "Send one JSON object in UTF-8.") from None
+    if not isinstance(given, dict):
+        raise InvalidRequest(f"the body can't be {shown(given)}", way_out="Send one JSON object.")
+    return given
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """One that names nothing twice: whoever looked at it on its way here may have heeded the other one."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InvalidRequest(f"{shown(twice)} is there twice", way_out="Give it once.")
+    return made
+
+
+def _documents(given: list[object]) -> list[Document | RawDocument]:
+    return [_document(number, each) for number, each in enumerate(given)]
 
 
 def _known(given: Mapping[str, Any], known: Collection[str], needed: Iterable[str]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ it knows (DNS rebinding) and bodies of bounded size. It knows no route beside it
 from __future__ import annotations
 
 import json
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 _CALLER = "citewell.caller"
 
+MAX_SESSIONS: Final = 500
+"""Of the protocol, for each caller by itself: whoever opens one after the other takes none from the others. Each takes
+some 40 kB until it was quiet for half an hour."""
+
 
 @dataclass(frozen=True, slots=True)
 class OverHttp:
@@ -44,15 +48,19 @@ class OverHttp:
 
     Attributes:
         endpoint: the ASGI application of exactly that path, for `starlette.routing.Route`, whatever the method.
-        manager: of the protocol's sessions.
+        managers: of the protocol's sessions, by the name of the caller.
     """
 
     endpoint: ASGIApp
-    manager: StreamableHTTPSessionManager
+    managers: Mapping[str, StreamableHTTPSessionManager]
 
-    def run(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
         """To be entered for as long as the server runs, once."""
-        return self.manager.run()
+        async with AsyncExitStack() as stack:
+            for manager in self.managers.values():
+                await stack.enter_async_context(manager.run())
+            yield
 
 
 def over_http(
@@ -74,9 +82,16 @@ def over_http(
         version: of Citewell.
         base_url: of pages that show a passage by its evidence key.
     """
-    server = build(Opened(knowledge), desk=desk, caller_of=caller_of, version=version, base_url=base_url)
-    manager = StreamableHTTPSessionManager(app=server, max_request_body_size=settings.max_body)
-    return OverHttp(_Guarded(StreamableHTTPASGIApp(manager), callers, settings), manager)
+
+    def manager() -> StreamableHTTPSessionManager:
+        server = build(Opened(knowledge), desk=desk, caller_of=caller_of, version=version, base_url=base_url)
+        return StreamableHTTPSessionManager(
+            app=server, max_request_body_size=settings.max_body, max_sessions=MAX_SESSIONS
+        )
+
+    managers = {name: manager() for name in callers.names}
+    apps = {name: StreamableHTTPASGIApp(held) for name, held in managers.items()}
+    return OverHttp(_Guarded(apps, callers, settings), managers)
 
 
 def caller_of(context: ServerRequestContext[Conversation, Any]) -> Caller:
@@ -94,9 +109,8 @@ def caller_of(context: ServerRequestContext[Conversation, Any]) -> Caller:
 class _Guarded:
     """Lets requests through that a known host and origin name and that bear a known token, with who sent them."""
 
-    def __init__(self, app: ASGIApp, callers: Callers, settings: ServerSettings) -> None:
-        self._app, self._callers, self._hosts = app, callers, Hosts(settings)
-        self._origins = frozenset(settings.cors_origins)
+    def __init__(self, apps: Mapping[str, ASGIApp], callers: Callers, settings: ServerSettings) -> None:
+        self._apps, self._callers, self._hosts = apps, callers, Hosts(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -110,7 +124,7 @@ class _Guarded:
         if caller.apart:
             # The SDK ties a session to this user; the token itself goes no further.
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
-        await self._app(scope, receive, send)
+        await self._apps[caller.name](scope, receive, send)
 
     def _admit(self, headers: Headers) -> Caller:
         """Who sends a request that no page elsewhere could have sent (DNS rebinding).
@@ -119,10 +133,10 @@ class _Guarded:
             _Elsewhere: the host or the origin is unknown.
             Unauthorized: so is the token.
         """
-        if not self._hosts.takes(headers.get("host")):
+        host = headers.get("host")
+        if not self._hosts.takes(host):
             raise _Elsewhere(421, "Invalid Host header")
-        origin = headers.get("origin")
-        if origin and origin not in self._origins and not self._hosts.takes(urlsplit(origin).netloc):
+        if not self._hosts.takes_origin(headers.get("origin"), host):
             raise _Elsewhere(403, "Invalid Origin header")
         return self._callers.identify(headers.get("authorization"))
 

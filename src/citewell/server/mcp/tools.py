@@ -18,7 +18,7 @@ from citewell.printable import printable, printable_id, read_id
 from citewell.projection import to_openai_fetch, to_openai_search, to_text_blocks
 from citewell.server.mcp import schemas
 from citewell.server.mcp.answers import Answer, as_json
-from citewell.server.service import check_switch
+from citewell.server.service import check_size, check_switch
 from citewell.tool import definition
 from citewell.tool.shapes import Schema
 
@@ -128,6 +128,7 @@ def check(call: Call) -> Answer:
             way_out="Give `session`, as lookup_knowledge and read_evidence named it in their answers.",
         )
     answer = call.text("answer") if given == ["answer"] else check_texts("ids", call.arguments["ids"])
+    check_size(answer)
     strict = check_switch("strict", call.arguments.get("strict", False))
     report = call.knowledge.check(answer, session=call.kept, scope=call.scope, strict=strict)
     return Answer({**report.to_dict(), "session": call.session}, list(_report(report, call.session)))

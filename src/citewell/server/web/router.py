@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from citewell.app import Knowledge
     from citewell.server.callers import Caller, Callers
     from citewell.server.desk import Desk
-    from citewell.server.jobs import Jobs
+    from citewell.server.jobs import Jobs, JobSeen
 
 Build = Callable[["Caller", Pairs], Answer]
 Endpoint = Callable[["Request"], Awaitable[Response]]
@@ -95,27 +95,27 @@ class _Web:
 
     async def _job_list(self, request: Request) -> Response:
         def build(caller: Caller, _: Pairs) -> Answer:
-            return self._answers.jobs(told)
+            return self._answers.jobs([seen.to_dict() for seen in told])
 
-        told: list[dict[str, Any]] = []  # jobs change in the event loop alone, and are looked at there
+        told: list[JobSeen] = []  # jobs change in the event loop alone, and are looked at there
 
         def look(caller: Caller) -> None:
-            told.extend(job.to_dict() for job in self._jobs.listed(caller.name))
+            told.extend(job.now() for job in self._jobs.listed(caller.name))
 
         return await self._answered(request, build, look)
 
     async def _job(self, request: Request) -> Response:
-        found: list[dict[str, Any]] = []
+        found: list[JobSeen] = []
         name = request.query_params.get("name", "")
 
         def look(caller: Caller) -> None:
             job = self._jobs.find(name, caller.name)
-            found.extend([] if job is None else [job.to_dict()])
+            found.extend([] if job is None else [job.now()])
 
         def build(_: Caller, __: Pairs) -> Answer:
             if not found:
                 raise UnknownEvidence(f"there is no ingestion {name!r}", way_out="Choose one from the list.")
-            return self._answers.job(found[0])
+            return self._answers.job(found[0].to_dict())
 
         return await self._answered(request, build, look)
 
