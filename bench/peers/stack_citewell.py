@@ -1,0 +1,99 @@
+"""Citewell on the given chunks and vectors: its analysis, its index, its fusion and post-processing, default settings.
+
+Each chunk is a document of one chunk, so that no cap on chunks per document matters. It goes into the store by the
+store's own door rather than through ingestion, which would cut texts of more than about 800 characters and add the
+title to both paths: here every stack has the same passages and vectors, and no title.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell import Knowledge, Settings
+from citewell.adapters.local import LocalStore
+from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.model import Chunk, DocumentChange, DocumentRecord, Locator, StoreBinding
+from citewell.ports import embedder_identity
+from peers_case import Case, Passage
+from peers_stack import DEPTH
+
+PACKAGES = ("citewell", "numpy")
+_BATCH = 500
+_WAYS: Mapping[str, Mapping[str, object]] = {
+    "hybrid": {"retrieval.search.mode": "hybrid"},
+    "dense": {"retrieval.search.mode": "dense"},
+    "lexical": {"retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]},
+}
+
+
+class Given:
+    """An embedder that knows one vector: that of the question which is being asked."""
+
+    name, fingerprint, max_tokens = "given", "1", 1_000_000
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.current: NDArray[np.float32] = np.zeros(dimensions, np.float32)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The one given."""
+        return self.current
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Chunks come with their vectors."""
+        raise NotImplementedError
+
+
+class Stack:
+    """The embedded engine, in a directory."""
+
+    def build(self, case: Case, folder: Path) -> None:
+        """Analyse, write, open."""
+        self.case, self.given = case, Given(case.vectors.shape[1])
+        self.keys = {_name(chunk.key): chunk.key for chunk in case.chunks}
+        store = LocalStore.open(folder / "kb", create=True)
+        store.bind(StoreBinding(embedder_identity(self.given), ANALYZER_VERSION))
+        changes = (_change(chunk, vector) for chunk, vector in zip(case.chunks, case.vectors, strict=True))
+        while batch := list(islice(changes, _BATCH)):
+            store.apply(batch)
+        store.close()
+        self.knowledge = {
+            way: Knowledge.open(folder / "kb", settings=Settings.of(settings), embedder=self.given)
+            for way, settings in _WAYS.items()
+        }
+
+    def _look(self, way: str, at: int) -> list[str]:
+        self.given.current = self.case.asked[at]
+        result = self.knowledge[way].lookup(self.case.queries[at].text, return_n=DEPTH)
+        return [self.keys[str(block.doc_id)] for block in result.evidence]
+
+    def hybrid(self, at: int) -> list[str]:
+        """A lookup, with fetched texts and post-processing."""
+        return self._look("hybrid", at)
+
+    def dense(self, at: int) -> list[str]:
+        """A lookup in mode dense."""
+        return self._look("dense", at)
+
+    def lexical(self, at: int) -> list[str]:
+        """A lookup with the lexical path alone."""
+        return self._look("lexical", at)
+
+
+def _name(key: str) -> str:
+    """A document id whose order means nothing: ties go by id, and the first questions are about the first chunks."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _change(chunk: Passage, vector: NDArray[np.float32]) -> DocumentChange:
+    mark = hashlib.sha256(chunk.text.encode()).hexdigest()
+    passage = Chunk(0, chunk.text, "", (0, len(chunk.text)), Locator(), mark, mark, tuple(analyze(chunk.text)))
+    name = _name(chunk.key)
+    record = DocumentRecord(name, "", name, None, None, {}, (), mark, mark)
+    return DocumentChange(record, (passage,), (vector,), 0)
