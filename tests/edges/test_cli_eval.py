@@ -12,10 +12,12 @@ from typer.testing import CliRunner, Result
 
 from citewell.cli import app
 from citewell.cli.evaluation_text import bar
-from citewell.cli.judging import Remembered
+from citewell.cli.judging import Remembered, only_for_depth
 from citewell.errors import EmbedderUnavailable
 from citewell.hints import CatalogueHints
 from citewell.identity import format_key
+from citewell.lookup import LookupResult
+from citewell.model import EvidenceBlock, Trace
 from citewell.server.web.gate import HOME
 from citewell.testing.fakes import HashEmbedder
 
@@ -111,7 +113,7 @@ def test_people_see_measures_bars_and_how_sure_the_differences_are() -> None:
     assert "set: 2 questions, labels by document (qrels.tsv); 3 documents, 3 chunks, hash-words" in shown
     assert "recall@1 1.000 1.000" in shown
     assert f"recall@1 lexical {'█' * 24} 1.000" in shown
-    assert "hybrid nDCG@10 +0.000 1.000 1.000 0 2 0" in shown
+    assert "hybrid nDCG@10 +0.000 1.000 1.000 0/2/0" in shown
     assert any("2 comparisons: by Holm's p" in line for line in shown)
     assert "3 added; 3 chunks, 3 embedded" in result.stderr
 
@@ -289,6 +291,17 @@ def test_an_embedder_that_remembers_hands_out_copies() -> None:
     first += 1
     assert remembered.embed_query("etcd slow").tolist() == HashEmbedder().embed_query("etcd slow").tolist()
     assert remembered.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("refill", "shown", "spared"), [(None, 1, 0.0), (("c",), 2, 7.5), (("c",), 3, 0.0), ((), 3, 7.5)]
+)
+def test_a_refill_that_only_the_depth_asked_for_is_no_part_of_the_latency(
+    refill: tuple[str, ...] | None, shown: int, spared: float
+) -> None:
+    evidence = tuple(EvidenceBlock(evidence_key=name) for name in "abc")
+    trace = Trace("hybrid", refill=refill, milliseconds={"search": 3.0, "refill": 7.5})
+    assert only_for_depth(LookupResult("q", "ok", (), evidence, trace), shown) == spared
 
 
 def test_bars_are_as_long_as_their_value() -> None:

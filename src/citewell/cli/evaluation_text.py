@@ -68,8 +68,13 @@ def show(found: Evaluation, differences: int, written: Sequence[Path] = ()) -> N
 
 def _heading(found: Evaluation) -> str:
     dataset, store = found.dataset, found.store
-    asked = f"{found.title}: {len(dataset.queries)} questions, labels by {dataset.grain} ({dataset.labels})"
-    return f"{asked}; {store.get('documents')} documents, {store.get('chunks')} chunks, {store.get('embedder')}"
+    held = [_counted(store[name], name[:-1]) for name in ("documents", "chunks") if name in store]
+    asked = f"{_counted(len(dataset.queries), 'question')}, labels by {dataset.grain} ({dataset.labels})"
+    return f"{found.title}: {asked}; {', '.join([*held, str(store.get('embedder', ''))])}"
+
+
+def _counted(count: object, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def _remarks(found: Evaluation) -> Iterator[str]:
@@ -124,6 +129,10 @@ def _figure(name: str, value: float | None) -> str:
 def _recall(out: Console, runs: Sequence[Judged]) -> Table:
     """A bar for each run and k."""
     grid = Table(box=None, pad_edge=False, show_header=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_column(no_wrap=True, min_width=_BAR)
+    grid.add_column(no_wrap=True)
     ascii_only = out.options.ascii_only
     for name in dict.fromkeys(name for judged in runs for name in judged.means if _RECALL.fullmatch(name)):
         for place, judged in enumerate(runs):
@@ -145,11 +154,13 @@ def _show_comparisons(out: Console, found: Evaluation, differences: int) -> None
     out.print()
     out.print(said(f"against {first}", "bold"), soft_wrap=True)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("run", "measure", "difference", "p", "p (Holm)", "better", "equal", "worse"):
-        grid.add_column(name, justify="left" if name in ("run", "measure") else "right", overflow="fold")
+    grid.add_column("run", overflow="fold")
+    grid.add_column("measure", no_wrap=True)
+    for name in ("difference", "p", "p (Holm)", "better/equal/worse"):
+        grid.add_column(name, justify="right", overflow="fold")
     for each in found.comparisons:
-        counts = (str(each.better), str(each.equal), str(each.worse))
-        row(grid, each.run, each.measure, f"{each.after - each.before:+.3f}", _p(each.p), _p(each.p_holm), *counts)
+        counts = f"{each.better}/{each.equal}/{each.worse}"
+        row(grid, each.run, each.measure, f"{each.after - each.before:+.3f}", _p(each.p), _p(each.p_holm), counts)
     out.print(grid)
     out.print(said(_verdict(found.comparisons), "dim"), soft_wrap=True)
     for each in found.comparisons:
@@ -159,9 +170,8 @@ def _show_comparisons(out: Console, found: Evaluation, differences: int) -> None
 
 
 def _verdict(comparisons: Sequence[Comparison]) -> str:
-    count = len(comparisons)
+    made = _counted(len(comparisons), "comparison")
     sure = sum(each.p_holm < _SIGNIFICANT for each in comparisons)
-    made = "1 comparison" if count == 1 else f"{count} comparisons"
     return (
         f"Paired randomisation test, two-sided. {made}: by Holm's p, which holds for all of them together,"
         f" {sure} below {_SIGNIFICANT}."
