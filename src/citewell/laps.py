@@ -14,9 +14,9 @@ class Laps:
         self._spent: dict[str, float] = {}
 
     def mark(self, stage: str) -> None:
-        """The stage ends now."""
+        """The stage ends now; what a stage took before, in another part, is added."""
         now = self._clock()
-        self._spent[stage] = (now - self._last) * 1000
+        self._spent[stage] = self._spent.get(stage, 0.0) + (now - self._last) * 1000
         self._last = now
 
     def milliseconds(self, embed: float | None) -> dict[str, float]:

@@ -22,6 +22,7 @@ from citewell.admission import LookupRequest
 from citewell.analysis import identifiers
 from citewell.attempts import attempt
 from citewell.errors import StoreError
+from citewell.hints.asking import begin_hints
 from citewell.laps import Laps
 from citewell.model import (
     Budget,
@@ -138,13 +139,18 @@ class Lookup:
 
     def _run(self, request: LookupRequest, port: KnowledgeSearchPort) -> LookupResult:
         laps = Laps(self._clock)
-        hinted, no_hints = self._hint(request)
-        request = _with_hinted_category(request, hinted)
+        wanted = request.policy.hints or request.policy.hints_filter
+        hints = begin_hints(self._hints if wanted else None, _search_request(request))
+        told = hints() if _may_filter(request) else None
+        request = _with_hinted_category(request, told[0]) if told else request
         laps.mark("hints")
 
         response = port.search(_search_request(request))
         visible = _within_scope(response, request)
         laps.mark("search")
+
+        hinted, no_hints = told or hints()
+        laps.mark("hints")
 
         ranked = self._rerank(visible.hits, request)
         refined = _refine(ranked.hits, request)
@@ -186,21 +192,13 @@ class Lookup:
                 refill=None if further is None else tuple(b.evidence_key for b in kept if b.evidence_key not in first),
                 refill_paths=() if further is None else further.paths,
                 distinct_documents=len({block.doc_id or block.source or block.evidence_key for block in kept}),
-                notes=request.notes,
+                notes=(*request.notes, *filter(None, [hinted.note])),
                 milliseconds=laps.milliseconds(response.embed_milliseconds),
             ),
             budget=self._budget,
             count_tokens=self._count_tokens,
             on_shown=self._recorder(request),
         )
-
-    def _hint(self, request: LookupRequest) -> tuple[Hinted, str]:
-        """The hints, and why there are none if that is a failure."""
-        source = self._hints
-        if source is None or not (request.policy.hints or request.policy.hints_filter):
-            return Hinted(), ""
-        hinted, error = attempt(lambda: source.hints(_search_request(request)), StoreError, "no hints could be had")
-        return hinted or Hinted(), f"hints: {error.message}" if error else ""
 
     def _rerank(self, hits: tuple[Hit, ...], request: LookupRequest) -> Reranked:
         if self._reranker is None:
@@ -296,11 +294,13 @@ def _widened(
     return context.place(kept, beside, request.neighbours), f"neighbours: {error.message}" if error else ""
 
 
+def _may_filter(request: LookupRequest) -> bool:
+    """Whether a hinted category may be searched within: the caller gave none, and hybrid search is to use it (L0-2)."""
+    return request.category is None and request.mode == "hybrid" and request.policy.hints_filter
+
+
 def _with_hinted_category(request: LookupRequest, hinted: Hinted) -> LookupRequest:
-    """Hybrid search may use the hinted category, if the hints agree on one, where the caller gave none (L0-2)."""
-    request = replace(request, notes=(*request.notes, *filter(None, [hinted.note])))
-    if request.category is not None or request.mode != "hybrid" or not request.policy.hints_filter:
-        return request
+    """The request with the category that the hints agree on, if they do."""
     notes = (f"category {hinted.category!r} comes from the hints",) if hinted.category is not None else ()
     return replace(request, category=hinted.category, notes=request.notes + notes)
 

@@ -119,6 +119,7 @@ class Store(Protocol):
     set[str]`: every document, where that is cheaper than `documents()`. `kept_copy() -> KeptCopy | None`,
     `kept_mark() -> tuple[Mark, int] | None` (how many documents were written since) and `keep_copy(mark, base, parts,
     count) -> bool`: the copy itself, for the next process; it is derived, moves no mark and may be lost at any time.
+    `at_hand: bool`: whether `mark` is answered in this process; where it isn't, hints are looked for in another thread.
     """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
@@ -235,7 +236,11 @@ class Reranker(Protocol):
 
 
 class HintSource(Protocol):
-    """A question -> pointers into the catalogue (L0-1). Safe to call from several threads."""
+    """A question -> pointers into the catalogue (L0-1). Safe to call from several threads.
+
+    `begin(request) -> Callable[[], Hinted]` is optional: it begins to look and returns what waits for the hints, so that
+    the search goes on meanwhile; both raise as `hints` does.
+    """
 
     def hints(self, request: SearchRequest) -> Hinted:
         """A few hints, best first, of documents within the request's scope and `where` alone; perhaps none.

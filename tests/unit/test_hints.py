@@ -18,7 +18,7 @@ from citewell.errors import EmbedderError, StoreUnreachable
 from citewell.hints import CatalogueHints
 from citewell.hints import source as hints_source
 from citewell.hints.index import CatalogueIndex
-from citewell.model import DocumentChange, DocumentInfo, Filters, Hint, SearchRequest
+from citewell.model import DocumentChange, DocumentInfo, Filters, Hint, SearchRequest, StoreStatus
 from citewell.model.catalogue import Catalogued, Hinted, Mark
 from citewell.ports import Store
 from citewell.scope import is_visible
@@ -353,6 +353,34 @@ def test_many_threads_that_ask_while_documents_come_get_whole_answers(store: Sto
         thread.join(60)
     assert wrong == []
     assert documents(ask(hints, "pool")) == ["p0.md", "p1.md", "p10.md"]
+
+
+@pytest.mark.requirement("L0-1")
+def test_a_store_over_a_network_is_asked_in_another_thread_and_one_at_hand_is_not() -> None:
+    class Far(MemoryStore):
+        at_hand = False
+        gate = threading.Event()
+        asked: set[str] = set()  # noqa: RUF012 - of this one class
+
+        def status(self) -> StoreStatus:
+            assert self.gate.wait(60)
+            self.asked.add(threading.current_thread().name.partition("_")[0])
+            return super().status()
+
+    far = Far()
+    far.bind(binding_of(EMBEDDER))
+    far.apply([doc("a.md", "Pool")])
+    made = CatalogueHints(far, EMBEDDER, patience_s=30.0)
+    finish = made.begin(SearchRequest("pool", 50))
+    assert far.asked == set()
+    far.gate.set()
+    assert documents(finish()) == ["a.md"]
+    assert far.asked == {"citewell-hints-asking", "citewell-hints"}
+    far.asked.clear()
+    far.at_hand = True
+    assert documents(made.begin(SearchRequest("pool", 50))()) == ["a.md"]
+    assert far.asked == {threading.current_thread().name}
+    made.close()
 
 
 # The index

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +76,46 @@ def test_hints_come_beside_the_evidence_and_change_nothing_of_it() -> None:
     assert (with_hints.evidence, asked) == (without.evidence, asked_without)
     assert asked[0].category is None
     assert (source.asked[0].query, source.asked[0].scope, source.asked[0].where) == ("the pool", ("s",), (("t", 1),))
+
+
+@pytest.mark.requirement("L0-1", "L0-2")
+@pytest.mark.parametrize(
+    ("filtered", "order"),
+    [(False, ["begin", "search", "finish"]), (True, ["begin", "finish", "search"])],
+    ids=["shown alone", "wanted for a filter"],
+)
+def test_hints_are_looked_for_beside_the_search_unless_it_may_filter_by_them(filtered: bool, order: list[str]) -> None:
+    said: list[str] = []
+
+    class Recording(Source):
+        def begin(self, request: SearchRequest) -> Callable[[], Hinted]:
+            said.append("begin")
+            return partial(self.hints, request)
+
+        def hints(self, request: SearchRequest) -> Hinted:
+            said.append("finish")
+            return super().hints(request)
+
+    class Said(Port):
+        def search(self, request: SearchRequest) -> SearchResponse:
+            said.append("search")
+            return super().search(request)
+
+    result = Lookup(Said(), hints=Recording(AGREED)).run(request("hybrid", None, hints_filter=filtered))
+    assert said == order
+    assert result.hints == (DOCUMENT, CATEGORY)
+    assert list(result.trace.milliseconds)[:2] == ["hints", "search"]
+
+
+@pytest.mark.requirement("L0-1", "PORT-2")
+def test_hints_that_can_not_begin_are_a_cause_and_the_search_goes_on() -> None:
+    class Unable(Source):
+        def begin(self, request: SearchRequest) -> Callable[[], Hinted]:
+            raise StoreUnreachable("gone")
+
+    result = Lookup(Port(), hints=Unable(AGREED)).run(request("hybrid", None))
+    assert (result.hints, result.degraded) == ((), ("hints: gone",))
+    assert len(result.evidence) == 1
 
 
 @pytest.mark.requirement("L0-2")

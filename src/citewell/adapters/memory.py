@@ -176,6 +176,8 @@ def _stored_chunk(key: str, record: DocumentRecord, chunk: Chunk) -> StoredChunk
 class MemoryStore:
     """A `citewell.ports.Store` in memory. Readers take the current commit and never wait; writers take turns."""
 
+    at_hand = True
+
     def __init__(self) -> None:
         self._commit = _Commit({}, 0)
         self._binding: StoreBinding | None = None

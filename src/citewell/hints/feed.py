@@ -35,6 +35,11 @@ class Feed:
         self._kept_mark: Callable[[], tuple[Mark, int] | None] | None = getattr(store, "kept_mark", None)
         self._keep: _Keep | None = getattr(store, "keep_copy", None)
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether the store answers without a trip over a network."""
+        return bool(getattr(self._store, "at_hand", False))
+
     def mark(self) -> Mark:
         """The state of the store."""
         return self._mark() if self._mark is not None else Mark(None, self._store.status().sequence)

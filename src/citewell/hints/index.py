@@ -17,7 +17,7 @@ import numpy as np
 
 from citewell.filtering import has_all
 from citewell.hints.block import Block, digest_of, directions, join, make_block
-from citewell.hints.near import Axes, products
+from citewell.hints.near import Axes, Sharp, products
 from citewell.model import DocumentInfo, Filters
 from citewell.model.catalogue import Catalogued
 from citewell.scope import is_visible
@@ -52,6 +52,7 @@ class CatalogueIndex:
         self._live: NDArray[np.bool_] = np.empty(0, np.bool_)
         self._dimensions = 0
         self._axes: Axes | None = None
+        self._sharp = Sharp()
         for block in blocks:
             self._append(block)
 
@@ -130,9 +131,15 @@ class CatalogueIndex:
         for block, span in self._parts():
             places = np.flatnonzero(allowed[span])
             if places.size and block.centres.shape[1]:
-                scores[span][places] = products(block.centres[places].astype(np.float32), vector)
+                scores[span][places] = products(self._centres(block, places), vector)
         # A document without a centre has zeros there, and lies in no direction.
         return self._best(scores, scores != 0, k)
+
+    def _centres(self, block: Block, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Of these places; in a small catalogue all of them are wanted each time, and kept ready."""
+        if self._bases[-1] <= _EXACT:
+            return self._sharp.of(block)[places] if places.size < block.size else self._sharp.of(block)
+        return block.centres[places].astype(np.float32)
 
     def _near(self, vector: NDArray[np.float32], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which slots lie closest in a few directions."""

@@ -36,6 +36,20 @@ class Axes:
         return products(along, vector @ self._axes)
 
 
+class Sharp:
+    """Blocks' centres in single precision, as long as the blocks are there: half precision is slow to compute with."""
+
+    def __init__(self) -> None:
+        self._centres: WeakKeyDictionary[Block, NDArray[np.float32]] = WeakKeyDictionary()
+
+    def of(self, block: Block) -> NDArray[np.float32]:
+        """Float32 [documents, dimensions]."""
+        found = self._centres.get(block)
+        if found is None:
+            found = self._centres[block] = block.centres.astype(np.float32)
+        return found
+
+
 def products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """Float32 [rows]: the inner product of each with the vector."""
     # Not `@`: its threads wait for each other where other work has the cores, which took a hundred times as long.

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from concurrent.futures import wait as wait_for
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +41,9 @@ MOST_DOCUMENTS = 100_000
 
 _SOON_READ = 500
 """Documents up to which reading the catalogue at a question takes no time worth mentioning."""
+
+_ASKING = 8
+"""Questions to a store that is not at hand, at the same time; further ones take turns."""
 
 _VOTERS = 5
 _DEPTH = 20
@@ -78,9 +83,23 @@ class CatalogueHints:
         self._turn = threading.Lock()
         self._starting = threading.Lock()
         self._reader: ThreadPoolExecutor | None = None
+        self._asking: ThreadPoolExecutor | None = None
         self._reading: Future[None] | None = None
         self._since = 0.0
         self._closed = threading.Event()
+
+    def begin(self, request: SearchRequest) -> Callable[[], Hinted]:
+        """Begin to look for hints while the caller does something else; what is returned waits for them.
+
+        A store at hand says at once whether the copy is current, and what is left to do is not worth a thread; one that
+        must be asked over a network is asked in another thread.
+        """
+        if not self._feed.is_at_hand:
+            context = copy_context()
+            return self._asker().submit(context.run, self.hints, request).result
+        if self._feed.mark() != self._mark:
+            self._started()
+        return partial(self.hints, request)
 
     def hints(self, request: SearchRequest) -> Hinted:
         """See HintSource.hints."""
@@ -112,9 +131,22 @@ class CatalogueHints:
         """Stop reading and release the thread. Idempotent."""
         self._closed.set()
         with self._starting:
-            reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.shutdown(wait=True, cancel_futures=True)
+            threads = [pool for pool in (self._reader, self._asking) if pool is not None]
+            self._reader = self._asking = None
+        for pool in threads:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _asker(self) -> ThreadPoolExecutor:
+        """Threads for questions to a store that is not at hand."""
+        with self._starting:
+            self._check_open()
+            if self._asking is None:
+                self._asking = ThreadPoolExecutor(_ASKING, thread_name_prefix="citewell-hints-asking")
+            return self._asking
+
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise StoreError("the store was closed during the lookup", way_out="Open it again.")
 
     def _is_current(self, query: str) -> bool:
         """Bring the copy up to date; False if that takes longer than a question waits."""
@@ -135,8 +167,7 @@ class CatalogueHints:
     def _started(self) -> Future[None]:
         """The reading that is under way, or a new one."""
         with self._starting:
-            if self._closed.is_set():
-                raise StoreError("the store was closed during the lookup", way_out="Open it again.")
+            self._check_open()
             if self._reading is None or self._reading.done():
                 if self._reader is None:
                     self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-hints")

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.adapters.local.changes import count_since, read_changes
-from citewell.adapters.local.checking import verify
 from citewell.adapters.local.copies import copied, read_copy, write_copy
 from citewell.adapters.local.core import Core
 from citewell.adapters.local.faults import translated
@@ -62,6 +61,8 @@ _ABANDONED: list[Core] = []
 
 class LocalStore:
     """A store in one directory; make one with `LocalStore.open`. Safe to use from several threads and after a fork."""
+
+    at_hand = True
 
     def __init__(self, core: Core) -> None:
         self._own = core
@@ -240,6 +241,8 @@ class LocalStore:
 
         A damaged file of sessions is set aside then.
         """
+        from citewell.adapters.local.checking import verify  # noqa: PLC0415 - nothing else here needs it
+
         report = verify(self._core(), repair=repair)
         return replace(report, findings=(*report.findings, *self._sessions.findings(repair=repair)))
 
