@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import httpx2
 import pytest
+from http_room import filled
+from mcp_room import running
 from served import served
 from typer.testing import CliRunner
 
 from citewell import Knowledge, Settings
 from citewell.cli import app
+from citewell.server import serve as serving
+from citewell.server.http.app import create_app
 from citewell.testing.fakes import HashEmbedder
 
 
@@ -65,6 +71,49 @@ def test_ctrl_c_ends_it_as_well_and_a_taken_port_is_named(folder: Path) -> None:
         assert other.returncode == 2
         assert f"127.0.0.1:{port} can't be listened on: Address already in use" in other.stderr
         assert server.end(signal.SIGINT) == 0
+
+
+def said_to(address: str, sent: bytes, *, half: bool = False) -> bytes:
+    """What the server answers to these bytes until it closes the connection or says nothing more for five seconds."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as line:
+        line.sendall(sent)
+        if half:
+            line.shutdown(socket.SHUT_WR)
+        heard = b""
+        with contextlib.suppress(TimeoutError):
+            while part := line.recv(65_536):
+                heard += part
+            return heard + b"<closed>"
+        return heard
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("API-4")
+@pytest.mark.timeout(240)
+def test_what_is_ambiguous_half_or_never_comes_ends_its_own_connection_alone(folder: Path) -> None:
+    head = b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    hidden = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with served(folder) as server:
+        both = head + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden
+        heard = said_to(server.address, both)
+        assert heard.startswith(b"HTTP/1.1 400 ")
+        assert heard.count(b"HTTP/1.1") == 1  # what was hidden behind it is not a request
+        assert heard.endswith(b"<closed>")
+        assert said_to(server.address, head + b'Content-Length: 500\r\n\r\n{"q', half=True) == b"<closed>"
+        assert httpx2.get(f"{server.address}/healthz").status_code == 200
+        assert server.end(signal.SIGTERM) == 0
+    lines = [json.loads(line) for line in server.lines if line.startswith("{")]
+    assert [line["status"] for line in lines if line["event"] == "request"] == [400, 499, 200]
+    assert not [line for line in lines if line["level"] == "error"]
+
+
+@pytest.mark.requirement("API-4")
+@pytest.mark.parametrize("sent", [b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he"])
+def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(serving, "_HEAD_S", 0.2)
+    with filled() as knowledge, running(create_app(knowledge), http=serving._Punctual) as address:
+        assert said_to(address, sent).endswith(b"<closed>")
 
 
 @pytest.mark.requirement("API-4")

@@ -80,12 +80,13 @@ def live(knowledge: Knowledge, settings: ServerSettings | None = None, *, base_u
 
 
 @contextlib.contextmanager
-def running(app: Callable[..., Any]) -> Iterator[str]:
+def running(app: Callable[..., Any], **options: Any) -> Iterator[str]:  # noqa: ANN401 - of uvicorn
     """An ASGI application behind uvicorn on a free port; its address."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=2, ws="none"))
+        chosen = {"log_level": "critical", "timeout_graceful_shutdown": 2, "ws": "none", **options}
+        server = uvicorn.Server(uvicorn.Config(app, **chosen))
         started = threading.Event()
         startup = server.startup
 

@@ -70,7 +70,7 @@ def error_response(error: Exception) -> Response:
         return as_json({"error": error.to_dict()}, status_of(error), _headers(error))
     if isinstance(error, Refused):
         # What is left of a body that was refused is not waited for.
-        closing = {"Connection": "close"} if error.status in (408, 413) else None
+        closing = {"Connection": "close"} if error.status in (408, 413) or error.code == "two_lengths" else None
         return _refusal(error.status, error.code, error.message, error.way_out, closing)
     if isinstance(error, HTTPException):
         return _by_status(error)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from citewell.errors import CitewellError
 from citewell.server.callers import Caller, Callers
@@ -99,6 +100,8 @@ class Gate:
                 self._admit(scope, headers)
                 bound = _Body(receive, self._rules.most_bytes, self._rules.seconds, headers)
                 await self._app(scope, bound.receive, answer.send)
+            except ClientDisconnect:
+                pass  # in the middle of its body; there is nobody to answer
             except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the log the rest
                 await answer.refuse(error, scope, receive)
             finally:
@@ -111,6 +114,9 @@ class Gate:
             Refused: the host is unknown, or a page of another origin would write.
             Unauthorized, TooOften: no known token, or too many requests.
         """
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # Whoever passed it on may have gone by the other of the two, and taken a part of it for the next request.
+            raise Refused(400, "two_lengths", "the body has a length and comes in chunks", "Send one of the two.")
         host, path = headers.get("host"), scope["path"]
         if path in _FOR_ANYONE and path != "/openapi.json":
             return  # a probe names whatever address it has
