@@ -238,8 +238,8 @@ class Reranker(Protocol):
 class HintSource(Protocol):
     """A question -> pointers into the catalogue (L0-1). Safe to call from several threads.
 
-    `begin(request) -> Callable[[], Hinted]` is optional: it begins to look and returns what waits for the hints, so that
-    the search goes on meanwhile; both raise as `hints` does.
+    `begin(request) -> Callable[[], Hinted]` is optional: it begins to look and returns what waits for the hints, so
+    that the search goes on meanwhile; both raise as `hints` does.
     """
 
     def hints(self, request: SearchRequest) -> Hinted:
