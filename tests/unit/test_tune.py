@@ -215,7 +215,7 @@ def test_a_floor_is_the_highest_that_costs_the_answers_nothing_and_says_what_it_
     assert (found.value, found.by_fold) == (0.5, (0.5,) * 5)
     assert found.losses == {"nDCG@10": 0.0, "recall@5": 0.0}
     assert (found.rejected, found.silenced, found.unanswerable) == (0.5, 0, (1, 2))
-    assert found.proposed
+    assert found.verdict == "propose"
 
 
 @pytest.mark.requirement("EVAL-2")
@@ -224,12 +224,29 @@ def test_a_floor_that_costs_answers_or_rejects_next_to_nothing_is_not_proposed()
     relevant = {name: f"{name}-right" for name in rankings}
     costly = tune(task(recording(rankings, {f"{name}-right": -0.1 for name in rankings}), relevant)).floor
     assert costly is not None
-    assert (costly.value, costly.proposed) == (None, False)
+    assert (costly.value, costly.verdict) == (None, "none")
     assert costly.why == "even a floor of 0 costs more than 0.005"
     alike = tune(task(recording(rankings, {f"{n}-{k}": 0.5 for n in rankings for k in ("right", "noise")}), relevant))
     assert alike.floor is not None
-    assert (alike.floor.value, alike.floor.rejected, alike.floor.proposed) == (0.5, 0.0, False)
+    assert (alike.floor.value, alike.floor.rejected, alike.floor.verdict) == (0.5, 0.0, "none")
     assert alike.proposed == {}
+
+
+@pytest.mark.requirement("EVAL-2")
+def test_a_floor_that_costs_something_within_the_tolerance_is_offered_and_not_proposed() -> None:
+    # Two of eighty relevant blocks lie below .5: whichever folds they are in, they cost .025 of the recall.
+    rankings = {name: {"dense": [f"{name}-right", f"{name}-noise"]} for name in names(80)}
+    similarity = {f"{name}-right": 0.5 for name in rankings} | {f"{name}-noise": 0.1 for name in rankings}
+    similarity |= {f"{name}-right": 0.3 for name in names(2)}
+    made = task(recording(rankings, similarity), {name: f"{name}-right" for name in rankings})
+    offered = tune(replace(made, tolerance=0.04))
+    assert offered.floor is not None
+    assert (offered.floor.value, offered.floor.verdict) == (0.5, "offer")
+    assert offered.floor.losses["recall@5"] == pytest.approx(0.025)
+    assert offered.proposed == {}
+    strict = tune(replace(made, tolerance=0.0)).floor
+    assert strict is not None
+    assert (strict.value, strict.verdict) == (0.3, "propose")
 
 
 @pytest.mark.requirement("EVAL-2", "API-7")

@@ -18,18 +18,25 @@ from citewell.evaluation.tune_fragment import fragment, toml
 from citewell.evaluation.tune_result import FLOOR, Comparison, Floor, Latencies, Tuning
 
 _LOOKS = 8
-_TITLES = {"propose": "A change is proposed", "keep": "No change is proposed", "too_few": "Nothing can be said"}
+_TITLES = {
+    "propose": "A change is proposed",
+    "keep": "No change of the search is proposed",
+    "too_few": "Nothing can be said",
+}
+_FLOORS = {"propose": "proposed", "offer": "not proposed, but possible", "none": "not proposed"}
 
 
 def proposal(found: Tuning, dataset: Dataset) -> str:
     """The piece of configuration that is proposed; comments alone if nothing is."""
+    floor = found.floor
     reasons = [
-        f"Proposed by `citewell tune` from {found.queries} judged questions of {dataset.name}.",
+        f"From `citewell tune`, {found.queries} judged questions of {dataset.name}.",
         f"{_TITLES[found.verdict]}: {found.why}.",
     ]
-    if found.floor is not None and found.floor.proposed:
-        reasons.append(_floor(found.floor))
-    return fragment(found.proposed, reasons)
+    if floor is not None and floor.verdict != "none":
+        reasons.append(f"Similarity floor: {_floor(floor)}")
+    text = fragment(found.proposed, reasons)
+    return f"{text}# {FLOOR} = {floor.value:g}\n" if floor is not None and floor.verdict == "offer" else text
 
 
 def beside(dataset: Dataset, latencies: Latencies | None, text: str) -> dict[str, object]:
@@ -130,13 +137,11 @@ def _value(value: object) -> str:
 def _floor(floor: Floor) -> str:
     if floor.value is None:
         return f"none: {floor.why}"
-    losses = ", ".join(f"{name} {-loss:+.4f}" for name, loss in floor.losses.items())
     rejected, judged = floor.unanswerable
     outside = f", and {rejected} of {judged} questions that nothing answers get nothing" if judged else ""
     return (
-        f"{floor.value:g} ({'proposed' if floor.proposed else 'not proposed'}: {floor.why}); on questions held out"
-        f" {losses}; it rejects {floor.rejected:.0%} of the blocks returned, and leaves {floor.silenced} questions with"
-        f" nothing{outside}"
+        f"{floor.value:g}, {_FLOORS[floor.verdict]}: {floor.why}. It rejects {floor.rejected:.0%} of the blocks"
+        f" returned and leaves {floor.silenced} questions with nothing{outside}"
     )
 
 

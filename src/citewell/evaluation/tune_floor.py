@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def find_floor(
     losses = {measure: _held_out_loss(table, without, chosen, folds, measure) for measure in guarded}
     rejected, silenced = _rejected(table, replace(setting, min_similarity=value), without)
     refused = _refused(unanswerable, replace(setting, min_similarity=value))
-    why = _why_not(value, setting.min_similarity, losses, rejected, tolerance)
+    verdict, why = _verdict(value, setting.min_similarity, losses, rejected, tolerance)
     return Floor(
         value=value,
         current=setting.min_similarity,
@@ -67,8 +67,8 @@ def find_floor(
         rejected=rejected,
         silenced=silenced,
         unanswerable=refused,
-        proposed=not why,
-        why=why or "it costs the answers nothing that can be measured, and spares the agent what it rejects",
+        verdict=verdict,
+        why=why,
     )
 
 
@@ -128,17 +128,20 @@ def _refused(unanswerable: Table | None, floored: Setting) -> tuple[int, int]:
     return sum(not answer.keys for answer in answers), len(answers)
 
 
-def _why_not(
+def _verdict(
     value: float | None, current: float | None, losses: Mapping[str, float], rejected: float, tolerance: float
-) -> str:
-    """Why the floor is not proposed; empty if it is."""
+) -> tuple[Literal["propose", "offer", "none"], str]:
+    """What is to be done with it, and why."""
     if value is None:
-        return f"even a floor of {_FLOORS[0]:g} costs more than {tolerance:g}"
+        return "none", f"even a floor of {_FLOORS[0]:g} costs more than {tolerance:g}"
     if value == current:
-        return "it is the floor in force"
-    costly = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss > tolerance + _ROUNDING]
-    if costly:
-        return f"on the queries held out it costs {' and '.join(costly)}, more than {tolerance:g}"
+        return "none", "it is the floor in force"
+    costs = {name: loss for name, loss in losses.items() if loss > _ROUNDING}
+    said = " and ".join(f"{name} {loss:.4f}" for name, loss in costs.items())
+    if any(loss > tolerance + _ROUNDING for loss in costs.values()):
+        return "none", f"on the questions held out it costs {said}, more than {tolerance:g}"
     if current is None and rejected < _WORTH:
-        return f"it rejects {rejected:.0%} of the blocks returned, too few to be worth a setting"
-    return ""
+        return "none", f"it rejects {rejected:.0%} of the blocks returned, too few to be worth a setting"
+    if costs:
+        return "offer", f"on the questions held out it costs {said}: no more than {tolerance:g}, and yours to weigh"
+    return "propose", "on the questions held out it costs nothing, and it spares the agent what it rejects"

@@ -128,8 +128,9 @@ class Floor:
         rejected: the share of the blocks that were returned without a floor and are not with `value`.
         silenced: queries that get nothing with `value`, and something without.
         unanswerable: how many questions that nothing answers get nothing with `value`, of how many.
-        proposed: whether it goes into the fragment.
-        why: or why not.
+        verdict: `propose` if it costs no guarded measure anything, `offer` if it costs no more than the tolerance
+            (which is for people to weigh), else `none`.
+        why: in a sentence.
     """
 
     value: float | None
@@ -139,7 +140,7 @@ class Floor:
     rejected: float
     silenced: int
     unanswerable: tuple[int, int]
-    proposed: bool
+    verdict: Literal["propose", "offer", "none"]
     why: str
 
     def to_dict(self) -> dict[str, object]:
@@ -153,7 +154,7 @@ class Floor:
             "rejected": self.rejected,
             "silenced": self.silenced,
             "unanswerable": {"rejected": rejected, "judged": judged},
-            "proposed": self.proposed,
+            "verdict": self.verdict,
             "why": self.why,
         }
 
@@ -193,7 +194,8 @@ class Tuning:
     def proposed(self) -> Mapping[str, object]:
         """The configuration to write: value by key; empty if nothing is proposed."""
         values = {key: value for key, (_, value) in self.changes.items()}
-        return {**values, FLOOR: self.floor.value} if self.floor is not None and self.floor.proposed else values
+        floor = self.floor
+        return {**values, FLOOR: floor.value} if floor is not None and floor.verdict == "propose" else values
 
     def to_dict(self) -> dict[str, object]:
         """JSON values, in the order of the fields, and what is proposed."""
