@@ -166,6 +166,24 @@ def test_a_set_of_which_no_label_fits_the_store_is_refused() -> None:
 
 
 @pytest.mark.requirement("EVAL-1")
+def test_references_whose_words_stand_elsewhere_are_named_and_refused_if_all_do() -> None:
+    spans, texts = {"one": (0, 10), "two": (10, 20)}, {"one": "Slow\ndisks", "two": "are a pity"}
+    parts = (
+        Reference("d", 0, 9, text="Slow  disks"),
+        Reference("d", 1, 5, text="Fast"),
+        Reference("d", 5, 15, text="is cut, so not looked at"),
+        Reference("d", 11, 12),
+    )
+    dataset = Dataset("set", "span", {"q": "?"}, references={"q": parts})
+    truth = hold_against(dataset, {"d": 2}, lambda _: spans, texts=lambda _: texts)
+    assert truth.misplaced == ("d[1:5]",)
+    assert hold_against(dataset, {"d": 2}, lambda _: spans).misplaced == ()
+    wrong = Dataset("set", "span", {"q": "?"}, references={"q": parts[1:]})
+    with pytest.raises(InvalidRequest, match=r"no reference stands where it says, such as d\[1:5\]: 'Fast'"):
+        hold_against(wrong, {"d": 2}, lambda _: spans, texts=lambda _: texts)
+
+
+@pytest.mark.requirement("EVAL-1")
 @given(
     st.lists(st.sampled_from("abcdef"), max_size=8),
     st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([0.0, 1.0, 2.0]), min_size=1),

@@ -182,7 +182,7 @@ def _evaluation(
     from citewell.evaluation.run import ask_all
     from citewell.evaluation.truth import hold_against
 
-    truth = hold_against(dataset, bench.stored(), bench.chunks)
+    truth = hold_against(dataset, bench.stored(), bench.chunks, texts=bench.texts)
     judged = []
     for name, chosen in systems.items():
         deep = min(depth, settings[name].lookup.retrieve_k)

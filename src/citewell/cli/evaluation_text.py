@@ -84,6 +84,8 @@ def _remarks(found: Evaluation) -> Iterator[str]:
             f"{len(missing)} of {found.truth.labels} labels are not in the store and can't be found, such as"
             f" {missing[0]!r}"
         )
+    if found.truth.misplaced:
+        yield f"{len(found.truth.misplaced)} references have other words than stand there: {found.truth.misplaced[0]}"
     if dataset.unanswerable:
         yield f"{len(dataset.unanswerable)} questions are left out: nothing answers them"
     for judged in found.judged:

@@ -97,6 +97,10 @@ class Bench:
         blocks = self.knowledge.read_document(doc_id).evidence
         return {block.evidence_key: block.span for block in blocks if block.span is not None}
 
+    def texts(self, doc_id: str) -> Mapping[str, str]:
+        """The texts of a document's chunks by evidence key."""
+        return {block.evidence_key: block.text for block in self.knowledge.read_document(doc_id).evidence}
+
     @contextmanager
     def system(self, settings: Settings, *, depth: int, first: Sequence[str]) -> Iterator[Ask]:
         """What answers questions under these settings, `depth` blocks each; warmed up with the first questions."""

@@ -52,6 +52,7 @@ class Evaluation:
                 "of": self.truth.labels,
                 "first": list(self.truth.missing[:_EXAMPLES]),
             },
+            "misplaced": len(self.truth.misplaced),
             "store": dict(self.store),
             "runs": [_run(each) for each in self.judged],
             "baseline": self.judged[0].run.name,
@@ -139,4 +140,4 @@ def _change(change: Change) -> dict[str, object]:
 
 def _rounded(figures: Mapping[str, float]) -> dict[str, float]:
     """Beyond what any measure tells, and short enough to be read."""
-    return {name: round(value, 9) for name, value in figures.items()}
+    return {name: round(value, 12) for name, value in figures.items()}
