@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from citewell import guard
 from citewell.adapters.readers import FileReader
 from citewell.config import Settings
 from citewell.config.parse import parse_environment, parse_file
@@ -73,3 +74,21 @@ def test_front_matter_with_a_number_too_large_to_be_one_stays_text_and_is_report
     text: Any = FileReader().read(f"---\nat: {value}\n---\n\nThe text.\n".encode(), "a.md")
     assert text.text.endswith("---\n\nThe text.\n")
     assert text.remarks[0].startswith("front matter kept as text")
+
+
+@pytest.mark.requirement("GUARD-1")
+@pytest.mark.parametrize("layer", ["[", "(", ".", "- ", "1. ", "[(", "\u201c"])
+def test_an_id_of_a_list_in_layers_without_end_is_unknown_in_a_moment(layer: str) -> None:
+    """What was looked at, layer by layer, grew with the square of them: 20,000 took minutes."""
+    shown = ["a.md#chunk-0"]
+    (citation,) = guard.check([layer * 50_000 + "a.md#chunk-0"], shown).citations
+    assert citation.verdict == "unknown"
+    (near,) = guard.check([layer * 8 + "a.md#chunk-0"], shown).citations
+    assert near.verdict == ("shown" if layer != "." else "unknown")
+
+
+@pytest.mark.requirement("INGEST-1")
+def test_a_line_of_unclosed_passthroughs_is_read_in_one_pass() -> None:
+    """Each looked for its end to the end of the line: a megabyte took minutes."""
+    text = FileReader().read(b"pass:[" * 50_000, "a.adoc").text
+    assert text.startswith("pass:[pass:[")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from citewell.analysis import ANALYZER_VERSION, analyze
 from citewell.app.options import Labels
+from citewell.checks import shown
 from citewell.errors import CitewellError, InvalidRequest
 from citewell.identity import normalize_id
 from citewell.model import Document, IngestReport, RawDocument, StoreBinding
@@ -143,7 +144,7 @@ class Filling:
         """
         name = normalize_id(doc_id)
         if name is None:
-            raise InvalidRequest(f"a document id can't be {doc_id!r}", way_out="Give one that `documents` lists.")
+            raise InvalidRequest(f"a document id can't be {shown(doc_id)}", way_out="Give one that `documents` lists.")
         return self._store.delete([name])
 
 
@@ -153,7 +154,9 @@ def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     good = [Path(path) for path in chosen if isinstance(path, str | Path) and path != ""]
     if len(good) < len(chosen):
         bad = next(path for path in chosen if path == "" or not isinstance(path, str | Path))
-        raise InvalidRequest(f"a path can't be {bad!r}", way_out="Name a file or a folder; '.' is the working folder.")
+        raise InvalidRequest(
+            f"a path can't be {shown(bad)}", way_out="Name a file or a folder; '.' is the working folder."
+        )
     return good
 
 

@@ -5,7 +5,6 @@ It knows no rule, no order of steps and no adapter: `wiring` chooses those.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from citewell.app.embed_once import EmbedOnce
 from citewell.app.filling import Filling
 from citewell.app.options import Labels, LookupOptions
 from citewell.app.reading import Reading
-from citewell.checks import check_count
+from citewell.checks import check_count, shown
 from citewell.config import Settings
 from citewell.errors import EmbedderUnavailable, InvalidRequest
 from citewell.hints import CatalogueHints
@@ -210,6 +209,8 @@ class Knowledge(Filling):
 
     async def alookup(self, query: str, **options: Unpack[LookupOptions]) -> LookupResult:
         """`lookup`, with the same arguments, in a worker thread, for callers with an event loop."""
+        import asyncio  # noqa: PLC0415 - who has no event loop need not load one
+
         return await asyncio.to_thread(self.lookup, query, **options)
 
     def show(self, evidence_key: str, *, scope: Labels = None) -> EvidenceBlock:
@@ -295,7 +296,7 @@ class Knowledge(Filling):
         """
         name = check_session(session)
         if name is None:
-            raise InvalidRequest(f"a session id can't be {session!r}", way_out="Give one that `sessions` lists.")
+            raise InvalidRequest(f"a session id can't be {shown(session)}", way_out="Give one that `sessions` lists.")
         return self._store.sessions().forget(name)
 
     def status(self) -> StoreStatus:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from citewell import context
+from citewell.checks import shown
 from citewell.errors import UnknownEvidence
 from citewell.identity import format_key, normalize_id, parse_key
 from citewell.lookup import LookupResult, as_block
@@ -84,7 +85,9 @@ class Reading:
         name = normalize_id(doc_id)
         stored = None if name is None or self._is_hidden(name, scope) else self.store.stored(name)
         if stored is None or not is_visible(stored.record.scope, scope):
-            raise UnknownEvidence(f"there is no document {doc_id!r}", way_out="Give an id that a list of them has.")
+            raise UnknownEvidence(
+                f"there is no document {shown(doc_id)}", way_out="Give an id that a list of them has."
+            )
         return stored
 
     def _is_hidden(self, doc_id: str, scope: Scope) -> bool:
@@ -116,7 +119,9 @@ def _block(view: Snapshot, evidence_key: str, scope: Scope) -> EvidenceBlock:
     key = parse_key(evidence_key).evidence_key
     chunk = _visible(view, [key], scope).get(key)
     if chunk is None:
-        raise UnknownEvidence(f"there is no evidence {evidence_key!r}", way_out="Copy the id of a lookup's evidence.")
+        raise UnknownEvidence(
+            f"there is no evidence {shown(evidence_key)}", way_out="Copy the id of a lookup's evidence."
+        )
     return as_block(chunk)
 
 

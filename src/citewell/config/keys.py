@@ -76,7 +76,7 @@ def _number(raw: object) -> int | float | None:
 
 def _optional(read: Callable[[str, object], object]) -> Callable[[str, object], object]:
     def read_optional(name: str, raw: object) -> object:
-        return None if raw is None or raw == "" else read(name, raw)
+        return None if raw is None or (isinstance(raw, str) and not raw) else read(name, raw)
 
     return read_optional
 
@@ -91,7 +91,7 @@ def _positive(name: str, raw: object) -> float:
 def _switch(name: str, raw: object) -> bool:
     if isinstance(raw, bool):
         return raw
-    text = str(raw).strip().lower()
+    text = str(raw).strip().lower() if isinstance(raw, str) or (isinstance(raw, int) and raw in (0, 1)) else ""
     if text in ("true", "yes", "on", "1"):
         return True
     if text in ("false", "no", "off", "0"):
@@ -113,7 +113,7 @@ def _secret(name: str, raw: object) -> str:
 
 def _one_of(*allowed: str) -> Callable[[str, object], str]:
     def read(name: str, raw: object) -> str:
-        if raw not in allowed:
+        if not isinstance(raw, str) or raw not in allowed:
             raise refuse(name, raw, f"one of {', '.join(allowed)}")
         return str(raw)
 
@@ -153,7 +153,7 @@ def _weights(name: str, raw: object) -> Mapping[str, float]:
 
 
 def _words(name: str, raw: object) -> tuple[str, ...]:
-    words = () if raw == "" else _from_text(name, raw, "a list of texts")
+    words = () if isinstance(raw, str) and not raw else _from_text(name, raw, "a list of texts")
     if not isinstance(words, list | tuple) or any(not isinstance(word, str) or not word for word in words):
         raise refuse(name, raw, "a list of texts")
     return tuple(words)

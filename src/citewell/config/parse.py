@@ -29,9 +29,11 @@ def parse_file(text: str, name: str) -> dict[str, object]:
     return parse_mapping(_load(text, name), name)
 
 
-def parse_mapping(mapping: Mapping[str, object], origin: str) -> dict[str, object]:
+def parse_mapping(mapping: object, origin: str) -> dict[str, object]:
     """The settings in nested or dotted tables."""
     found: dict[str, object] = {}
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"{origin} can't be {shown(mapping)}", way_out="Give a table of settings.")
     for key, value in _flatten(mapping, ""):
         _admit(found, key, value, origin)
     return found
@@ -76,7 +78,7 @@ def _load_yaml(text: str) -> object:
 
 def _flatten(value: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
     for name, inner in value.items():
-        key = f"{prefix}{name}"
+        key = f"{prefix}{name if isinstance(name, str) else shown(name)}"
         dotted = _normalize(key)
         if isinstance(inner, Mapping) and dotted not in _KNOWN and key.count(".") < _DEEPEST:
             yield from _flatten(inner, f"{key}.")

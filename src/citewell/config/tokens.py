@@ -64,7 +64,7 @@ def digest_of(token: str) -> str:
 
 
 def _parsed(name: str, raw: object) -> list[object]:
-    if raw in (None, ""):
+    if raw is None or (isinstance(raw, str) and not raw):
         return []
     if isinstance(raw, str):
         try:

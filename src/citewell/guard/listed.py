@@ -15,6 +15,7 @@ from citewell.guard.view import view_of
 from citewell.guard.written import Reading, Written, readings
 
 _BULLET = re.compile(r"(?:[-+•]|\d{1,3}[.)])[ \t]+")
+_LAYERS = 64  # around an id of a list: more are no copying fault, and each is looked at whole
 _AFTER = frozenset(".,;:。，；：、") | frozenset(WRAPS.values())
 
 
@@ -39,7 +40,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     """What the id may be: all of it, then without one layer after the other around it, then without a label too."""
     start, end = 0, len(text)
     found = []
-    while (start, end) not in found:
+    while (start, end) not in found and len(found) < _LAYERS:
         found.append((start, end))
         start, end = _peeled(text, start, end)
     start = after_labels(text, start, end)

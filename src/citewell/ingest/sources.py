@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from citewell.admission import check_category, check_labels
+from citewell.checks import shown
 from citewell.errors import CitewellError, IngestError, InvalidRequest
 from citewell.identity import check_doc_id
 from citewell.ingest.files import read_file
@@ -55,7 +56,9 @@ def document_sources(
             else:
                 source = _document_source(document, texts)
             if source.doc_id in seen:
-                raise IngestError(f"the document {source.doc_id!r} was given twice", way_out="Give each document once.")
+                raise IngestError(
+                    f"the document {shown(source.doc_id)} was given twice", way_out="Give each document once."
+                )
         except CitewellError as error:
             yield FileReport(_shown_id(document, number), "failed", detail=str(error))
         else:
@@ -64,14 +67,15 @@ def document_sources(
 
 
 def _shown_id(document: object, number: int) -> str:
-    doc_id = str(getattr(document, "doc_id", "")).strip()
+    given = getattr(document, "doc_id", "")
+    doc_id = given.strip() if isinstance(given, str) else shown(given)
     return doc_id.encode("utf-8", "backslashreplace").decode("utf-8") or f"(document {number})"
 
 
 def _raw_source(document: RawDocument, reader: Reader) -> Source:
     doc_id, data = check_doc_id(document.doc_id), document.data
     if not isinstance(data, bytes):
-        raise InvalidRequest(f"the data of {doc_id!r} is {type(data).__name__}, not bytes")
+        raise InvalidRequest(f"the data of {shown(doc_id)} is {type(data).__name__}, not bytes")
     name = PurePosixPath(doc_id)
     return Source(
         doc_id=doc_id,
@@ -105,16 +109,17 @@ def _check_texts(document: Document, doc_id: str, texts: Texts) -> None:
     for name in ("text", "title", "source"):
         value = getattr(document, name)
         if not isinstance(value, str):
-            raise InvalidRequest(f"the {name} of {doc_id!r} is {type(value).__name__}, not text")
-    if document.format not in tuple(texts):  # by ==, whatever it is
+            raise InvalidRequest(f"the {name} of {shown(doc_id)} is {type(value).__name__}, not text")
+    if not isinstance(document.format, str) or document.format not in texts:
         raise InvalidRequest(
-            f"the format of {doc_id!r} can't be {document.format!r}", way_out=f"Choose one of {', '.join(texts)}."
+            f"the format of {shown(doc_id)} can't be {shown(document.format)}",
+            way_out=f"Choose one of {', '.join(texts)}.",
         )
     for name in ("doc_id", "title", "source"):
         try:
             str(getattr(document, name)).encode("utf-8")
         except UnicodeEncodeError:
-            raise InvalidRequest(f"the {name} of {_shown_id(document, 0)!r} holds a lone surrogate") from None
+            raise InvalidRequest(f"the {name} of {shown(_shown_id(document, 0))} holds a lone surrogate") from None
 
 
 def _bytes_of(document: Document) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_PASS = re.compile(r"`?\+{1,3}([^+\n]+)\+{1,3}`?|pass:[a-z,]*\[([^\]\n]*)\]")
+_PASS = re.compile(r"`?\+{1,3}([^+\n]+)\+{1,3}`?|pass:[a-z,]*\[([^\]\n]{0,2000})\]")
 _CODE = re.compile(r"``([^`\n]+)``|(?<![\w`\\])`([^`\s](?:[^`\n]*[^`\s])?)`(?![\w`])")
 _ATTRIBUTE = re.compile(r"(?<!\\)\{([A-Za-z0-9_][\w-]*)\}")
 _LINK = re.compile(r"(?:link:|(?=https?://|mailto:))([^\s\[\]<>]{1,500})\[([^\]\n]{0,1000})\]")
