@@ -86,7 +86,7 @@ def test_the_modes_stand_side_by_side_on_a_store_that_is_gone_afterwards(tmp_pat
     found = as_json()
     assert [each["name"] for each in found["runs"]] == ["dense", "lexical", "hybrid"]
     assert (found["dataset"], found["grain"], found["questions"]) == ("set", "document", 3)
-    assert found["store"] == {"documents": 3, "chunks": 3, "embedder": "hash-words"}
+    assert found["store"] == {"documents": 3, "chunks": 3, "embedder": "hash-words", "failed": {}}
     lexical = found["runs"][1]
     assert lexical["settings"] == {"retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]}
     assert {name: lexical["means"][name] for name in ("recall@1", "nDCG@10", "MRR", "AP", "all-evidence@5")} == {
@@ -235,6 +235,7 @@ def test_a_question_or_a_document_that_cannot_be_used_is_named_and_the_exit_code
     (tmp_path / "set" / "docs" / "bad.md").write_bytes(b"\xff\xfe\x00\xd8 \x00")
     failed = run("eval", "set", "--mode", "lexical")
     assert (failed.exit_code, "failed" in failed.stderr, "bad.md" in failed.stderr) == (1, True, True)
+    assert list(as_json("--mode", "lexical", code=1)["store"]["failed"]) == ["bad.md"]
 
 
 @pytest.mark.requirement("EVAL-1", "API-2")
@@ -252,6 +253,7 @@ def test_a_question_or_a_document_that_cannot_be_used_is_named_and_the_exit_code
         (("--baseline", "sparse"), "there is no run 'sparse' to compare with. Choose of dense, lexical, hybrid"),
         (("--grain", "word"), "--grain can't be 'word'. Give one of document, chunk, span"),
         (("--qrels", "desc"), "has no labels named 'desc'. There are: qrels"),
+        (("--out", "set/queries.jsonl/runs"), "set/queries.jsonl/runs can't be written to"),
         (("--plots",), "--plots needs a folder. Name it with --out"),
     ],
 )

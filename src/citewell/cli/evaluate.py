@@ -1,14 +1,14 @@
 """The command `eval`: labelled questions asked of modes and settings side by side, and what their answers are worth.
 
-What is measured and compared is decided in `citewell.evaluation`; how a store is made ready, in `judging`.
+What is measured and compared is decided in `citewell.evaluation`; how a store is made ready, in `judging`; what is
+judged side by side, in `systems`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -18,21 +18,12 @@ from citewell.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from citewell.cli.judging import Bench
-    from citewell.config import Settings
+    from citewell.cli.systems import System
+    from citewell.evaluation.measures import Judged
     from citewell.evaluation.model import Dataset
-    from citewell.evaluation.report import Evaluation
     from citewell.evaluation.run import Told
+    from citewell.evaluation.truth import Truth
 
-Chosen = dict[str, object]
-
-MODES: Final[Mapping[str, Chosen]] = {
-    "dense": {"retrieval.search.mode": "dense"},
-    "lexical": {"retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]},
-    "hybrid": {"retrieval.search.mode": "hybrid"},
-}
-"""What each run that `--mode` names sets."""
-
-_NEXT_PAIR = re.compile(r",(?=[a-z]+(?:\.[a-z_-]+)+=)")
 _WARM_UPS = 3
 
 
@@ -67,25 +58,28 @@ def evaluate(
 ) -> None:
     """Judge answers to labelled questions in each mode: recall, nDCG, MRR, latency, and what is more than chance."""
     from citewell.cli import evaluation_text, judging
+    from citewell.cli.systems import pairs, systems
     from citewell.evaluation.files import write_files
+    from citewell.evaluation.report import evaluate as evaluated
+    from citewell.evaluation.truth import hold_against
 
-    check_plots(out, plots=plots)
-    labelled = read(dataset, qrels, grain, limit)
     shared = pairs(set_ or (), "--set") | ({} if cap is None else {"rag.max-chunks-per-document": cap})
-    systems = {name: {**shared, **chosen} for name, chosen in runs(mode or (), run or ()).items()}
-    settings = {name: load_settings(config, chosen) for name, chosen in systems.items()}
-    _check_baseline(baseline, systems)
+    chosen = systems(mode or (), run or (), shared, config)
+    _check(chosen, baseline, out, plots=plots)
+    labelled = read(dataset, qrels, grain, limit)
     with leaving_nothing(), judging.bench(labelled, kb, load_settings(config, shared), quiet=as_json) as bench:
         if bench.report is not None and not as_json:
             evaluation_text.ingested(bench.report)
-        with evaluation_text.progress(len(labelled.queries) * len(systems), quiet=as_json) as told:
-            found = _evaluation(bench, labelled, systems, settings, baseline, depth, told)
+        truth = hold_against(labelled, bench.stored(), bench.chunks, texts=bench.texts)
+        with evaluation_text.progress(len(labelled.queries) * len(chosen), quiet=as_json) as told:
+            judged = [_judged(bench, system, labelled, truth, depth, told) for system in chosen]
+        found = evaluated(labelled, truth, judged, baseline=baseline, store=bench.facts())
     written = [] if out is None else write_files(found, out, plots=plots)
     if as_json:
         emit(found.to_dict())
     else:
         evaluation_text.show(found, differences, written)
-    if (bench.report is not None and not bench.report.ok) or any(each.run.refused for each in found.judged):
+    if (bench.report is not None and not bench.report.ok) or any(each.run.refused for each in judged):
         raise typer.Exit(IN_PART)
 
 
@@ -100,93 +94,28 @@ def read(folder: Path, qrels: str | None, grain: str | None, limit: int | None) 
     return dataset if limit is None else first_questions(dataset, limit)
 
 
-def runs(modes: Sequence[str], named: Sequence[str]) -> dict[str, Chosen]:
-    """The settings of each run by its name: the modes', then the named ones'; all modes where nothing is asked for.
-
-    Raises:
-        InvalidRequest: a mode is unknown, a name is missing or taken, or a setting can't differ between runs.
-    """
-    found: dict[str, Chosen] = {}
-    for mode in modes or ([] if named else MODES):
-        if mode not in MODES:
-            raise InvalidRequest(f"--mode can't be {mode!r}", way_out=f"Give one of {', '.join(MODES)}.")
-        found[mode] = dict(MODES[mode])
-    for text in named:
-        name, sign, rest = text.partition(":")
-        if not sign or not name.strip() or name in found:
-            problem = "names a run that there is already" if name in found else "has no NAME: in front"
-            raise InvalidRequest(f"--run {text!r} {problem}", way_out="Write --run wide:rag.retrieve-k=100.")
-        found[name] = _of_one_run(pairs(_NEXT_PAIR.split(rest), f"--run {name}"))
-    return found
-
-
-def pairs(texts: Sequence[str], where: str) -> Chosen:
-    """KEY=VALUE texts as settings.
-
-    Raises:
-        InvalidRequest: one has no `=`.
-    """
-    found: Chosen = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign or not key.strip():
-            raise InvalidRequest(f"{where} {text!r} is no KEY=VALUE", way_out="Write rag.retrieve-k=100.")
-        found[key.strip()] = value.strip()
-    return found
-
-
-def check_plots(out: Path | None, *, plots: bool) -> None:
-    """Refuse plots that could not be drawn or kept, before hours of work.
-
-    Raises:
-        InvalidRequest: there is no folder for them, or nothing to draw them with.
-    """
-    if not plots:
-        return
-    from citewell.evaluation.plots import check_plots as check
-
-    if out is None:
-        raise InvalidRequest("--plots needs a folder", way_out="Name it with --out.")
-    check()
-
-
-def _of_one_run(chosen: Chosen) -> Chosen:
-    from citewell.cli.judging import FREE
-
-    fixed = [key for key in chosen if not key.startswith(FREE)]
-    if fixed:
-        raise InvalidRequest(
-            f"{fixed[0]} can't differ between runs, which share a store",
-            way_out="Judge another store with --kb, or set it for all runs with --set.",
-        )
-    return chosen
-
-
-def _check_baseline(baseline: str | None, systems: Mapping[str, object]) -> None:
+def _check(chosen: Sequence[System], baseline: str | None, out: Path | None, *, plots: bool) -> None:
+    """Refuse what would fail after hours of work."""
+    from citewell.evaluation.files import check_folder
     from citewell.evaluation.report import check_baseline
 
-    check_baseline(baseline, list(systems))
+    check_baseline(baseline, [system.name for system in chosen])
+    if plots and out is None:
+        raise InvalidRequest("--plots needs a folder", way_out="Name it with --out.")
+    if out is not None:
+        check_folder(out)
+    if plots:
+        from citewell.evaluation.plots import check_plots
+
+        check_plots()
 
 
-def _evaluation(
-    bench: Bench,
-    dataset: Dataset,
-    systems: Mapping[str, Chosen],
-    settings: Mapping[str, Settings],
-    baseline: str | None,
-    depth: int,
-    told: Told,
-) -> Evaluation:
+def _judged(bench: Bench, system: System, dataset: Dataset, truth: Truth, depth: int, told: Told) -> Judged:
+    """What one system's answers are worth; no deeper than its paths are wide."""
     from citewell.evaluation.measures import judge
-    from citewell.evaluation.report import evaluate as evaluated
     from citewell.evaluation.run import ask_all
-    from citewell.evaluation.truth import hold_against
 
-    truth = hold_against(dataset, bench.stored(), bench.chunks, texts=bench.texts)
-    judged = []
-    for name, chosen in systems.items():
-        deep = min(depth, settings[name].lookup.retrieve_k)
-        with bench.system(settings[name], depth=deep, first=list(dataset.queries.values())[:_WARM_UPS]) as ask:
-            answers = ask_all(name, ask, dataset, settings=chosen, told=told)
-        judged.append(judge(answers, dataset, truth, depth=deep))
-    return evaluated(dataset, truth, judged, baseline=baseline, store=bench.facts())
+    deep = min(depth, system.settings.lookup.retrieve_k)
+    with bench.system(system.settings, depth=deep, first=list(dataset.queries.values())[:_WARM_UPS]) as ask:
+        run = ask_all(system.name, ask, dataset, settings=system.chosen, told=told)
+    return judge(run, dataset, truth, depth=deep)

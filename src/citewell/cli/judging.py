@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from citewell.model import IngestReport
     from citewell.ports import Embedder
 
-FREE = ("rag.", "retrieval.", "projection.", "reranker.")
-"""Settings that may differ between systems that share a store."""
-
 
 class Remembered(EmbedOnce):
     """An embedder that remembers every question, and what each took, in milliseconds."""
@@ -88,9 +85,14 @@ class Bench:
         return {info.doc_id: info.chunks for info in self.knowledge.documents()}
 
     def facts(self) -> dict[str, object]:
-        """What the store holds, and the embedder."""
-        status = self.knowledge.status()
-        return {"documents": status.documents, "chunks": status.chunks, "embedder": self.embedder.name}
+        """What the store holds, the embedder, and which documents of the dataset could not be read, with the reason."""
+        status, files = self.knowledge.status(), () if self.report is None else self.report.files
+        return {
+            "documents": status.documents,
+            "chunks": status.chunks,
+            "embedder": self.embedder.name,
+            "failed": {file.doc_id: file.detail for file in files if file.status == "failed"},
+        }
 
     def chunks(self, doc_id: str) -> Mapping[str, Span]:
         """The spans of a document's chunks by evidence key."""

@@ -9,6 +9,7 @@ TITLE.*.png, .svg   plots
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from urllib.parse import quote
 
@@ -35,6 +36,17 @@ def write_files(evaluation: Evaluation, folder: Path, *, plots: bool = False) ->
         raise InvalidRequest(
             f"{folder} can't be written to: {error.strerror}", way_out="Name another folder with --out."
         ) from error
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that could not be made or written to.
+
+    Raises:
+        InvalidRequest: it is a file, or lies in one, or its owner doesn't let us.
+    """
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise InvalidRequest(f"{folder} can't be written to", way_out="Name another folder with --out.")
 
 
 def file_name(name: str) -> str:
