@@ -63,20 +63,21 @@ def main() -> int:
     seeds = " ".join(map(str, arguments.seed))
     command = f"bench/model_ops.py --operations {arguments.operations} --seed {seeds}"
 
+    started, done = time.perf_counter(), Counter[str]()
+
     def tell(counts: Counter[str]) -> None:
-        figures = {"operations": counts.total(), "kinds": dict(counts.most_common()), "differences": 0}
+        total = done + counts
+        figures = {"operations": total.total(), "kinds": dict(total.most_common()), "differences": 0}
         record(arguments.json, command, figures)
 
-    started, done = time.perf_counter(), Counter[str]()
     for seed in arguments.seed:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                done += perform(
-                    arguments.operations, seed, Path(folder), lambda counts, before=done: tell(before + counts)
-                )
+                counts = perform(arguments.operations, seed, Path(folder), tell)
             except DifferenceError as error:
                 print(error)
                 return 1
+        done.update(counts)
         print(f"{arguments.operations} operations with seed {seed}: the store and the model are equal after each")
     kinds = ", ".join(f"{name} {count}" for name, count in done.most_common())
     print(f"{kinds}; {time.perf_counter() - started:.1f} s")
