@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+import httpx2
 import pytest
 from http_room import settings, token
 from inspector_room import EVIL, EVIL_ID
@@ -94,6 +95,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         knowledge.ingest_documents([EVIL])
         app = create_app(knowledge, beside=partial(_beside, version="1"), version="1")
         with running(app) as address:
+            httpx2.post(f"{address}/v1/ingest", files={"files": ("wheels.md", b"# Wheels")}).raise_for_status()
             yield address + HOME
 
 
@@ -287,6 +289,8 @@ def test_everything_can_be_done_by_keyboard_alone(browser: webdriver.Chrome, ser
 PAGES: Final = {
     "search": f"?q={quote(QUERY)}&mode=hybrid&category=payments",
     "compare": f"?q={quote(QUERY)}&mode=compare",
+    "nothing": f"?q={quote(QUERY)}&mode=dense&min_similarity=0.99",
+    "refused": f"?q={quote(QUERY)}&return_n=0",
     "evidence": f"/evidence?key={quote(key(DOC, 3), safe='')}",
     "document": f"/document?id={quote(DOC, safe='')}&chunk=3",
     "corpus": "/corpus",
@@ -298,15 +302,33 @@ PAGES: Final = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_a_phone_and_is_legible_in_the_dark(browser: webdriver.Chrome, server: str, name: str) -> None:
-    look(browser, 390, 844)
+    look(browser, 360, 740)
     browser.get(server + PAGES[name])
     one(browser, "main")
     widest = browser.execute_script("return document.documentElement.scrollWidth")
-    assert widest == 390
+    assert widest == 360
     shot(browser, f"{name}-phone")
     look(browser, dark=True)
     assert browser.execute_script(_CONTRAST) == []
     shot(browser, f"{name}-dark")
+
+
+def test_the_field_of_a_value_that_cannot_be_used_is_marked(browser: webdriver.Chrome, server: str) -> None:
+    browser.get(server + PAGES["refused"])
+    one(browser, ".notice.bad")
+    marked = browser.find_elements(By.CSS_SELECTOR, "[aria-invalid]")
+    assert [field.get_attribute("name") for field in marked] == ["return_n"]  # type: ignore[no-untyped-call]  # Selenium's own
+
+
+def test_a_runs_means_and_its_curve_have_one_colour(browser: webdriver.Chrome, server: str) -> None:
+    browser.get(server + PAGES["evaluation"])
+    one(browser, ".series path")
+    colours = browser.execute_script(
+        "return [getComputedStyle(document.querySelector('.series path')).stroke,"
+        " ...[...document.querySelectorAll('.candidates .bar .fill')].map((bar) => getComputedStyle(bar).fill)]"
+    )
+    assert len(colours) == 3
+    assert len(set(colours)) == 1
 
 
 def test_a_hostile_document_reads_as_text_and_runs_nothing(browser: webdriver.Chrome, server: str) -> None:

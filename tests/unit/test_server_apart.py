@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from embedder_server import EmbeddingServer, Reply
 from citewell import Document, Knowledge, Settings
 from citewell.errors import EmbedderUnavailable, IngestError
 from citewell.ingest import Progress
-from citewell.server.apart import Apart
+from citewell.server.apart import Apart, Said, Work
 from citewell.server.apart_process import NICE
 from citewell.testing.fakes import HashEmbedder
 
@@ -93,6 +95,26 @@ def test_faults_come_back_as_what_they_are(apart: Apart, endpoint: EmbeddingServ
     with pytest.raises(EmbedderUnavailable, match="401") as caught:
         apart.ingest_documents(documents("a.md"), progress=quiet)
     assert caught.value.way_out
+
+
+def test_a_failure_that_nobody_foresaw_there_ends_the_job_at_once() -> None:
+    ours, theirs = Pipe()
+    apart = Apart(Settings.of({}))
+    apart._line = ours
+
+    def crashing() -> None:
+        assert isinstance(theirs.recv(), Work)
+        theirs.send(Said("taken"))
+        theirs.send(Said("crashed"))
+
+    process = threading.Thread(target=crashing)
+    process.start()
+    with theirs:
+        with pytest.raises(RuntimeError, match="says 'crashed'; its own line in the log says why"):
+            apart.ingest_documents(documents("a.md"), progress=quiet)
+        process.join()
+        assert not theirs.poll(0.1)  # it waits for another job, and is not told to stop one that has ended
+    apart.close()
 
 
 @pytest.mark.slow

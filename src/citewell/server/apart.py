@@ -79,11 +79,6 @@ class Apart:
             return self._heard(line, progress)
         except (EOFError, OSError) as error:
             raise self._gone() from error
-        except CitewellError:
-            raise
-        except BaseException:
-            self._stopped(line)
-            raise
 
     def close(self) -> None:
         """End the process, which first finishes the write that is due. Idempotent."""
@@ -136,7 +131,7 @@ class Apart:
         while True:
             said: Said = line.recv()
             if said.what == "progress":
-                progress(said.value)  # type: ignore[arg-type]  # which of the values it is, the word says
+                self._told(line, progress, said)
             elif said.what == "done":
                 return said.value  # type: ignore[return-value]
             elif isinstance(said.value, CitewellError):
@@ -144,7 +139,15 @@ class Apart:
             else:
                 raise _unexpected(said)
 
-    def _stopped(self, line: Line) -> None:
+    def _told(self, line: Line, progress: Callable[[Progress], None], said: Said) -> None:
+        try:
+            progress(said.value)  # type: ignore[arg-type]  # which of the values it is, the word says
+        except BaseException:
+            self._stop(line)
+            raise
+
+    @staticmethod
+    def _stop(line: Line) -> None:
         """Have it stop, and wait until it has."""
         with contextlib.suppress(EOFError, OSError):
             line.send("stop")
