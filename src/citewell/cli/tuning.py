@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from citewell.cli.edge import edge, emit
+from citewell.cli.edge import IN_PART, edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, load_settings
-from citewell.errors import InvalidRequest
+from citewell.errors import InvalidRequest, StoreError
 
 if TYPE_CHECKING:
     from citewell.cli.judging import Bench
@@ -66,10 +66,11 @@ def tune(
     labelled = evaluate.read(dataset, qrels, grain, None)
     drawn = sample(labelled, limit, seed)
     load = partial(_load, config, {"retrieval.search.mode": mode})
-    settings, latencies = load({}), None
+    settings, latencies, whole = load({}), None, True
     found = too_few(len(drawn.queries), metric, folds, seed)
     if found is None:
         with judging.bench(drawn, kb, settings, quiet=as_json) as bench:
+            whole = _ingested(bench, quiet=as_json)
             task = _task(bench, drawn, settings, quiet=as_json)
             task = replace(task, metric=metric, folds=folds, seed=seed, tolerance=tolerance)
             found = tuned(task)
@@ -81,6 +82,17 @@ def tune(
         emit({"dataset": labelled.name, **found.to_dict(), **tuning_text.beside(labelled, latencies, text)})
     else:
         tuning_text.show(found, labelled, latencies, text, out)
+    if not whole:
+        raise typer.Exit(IN_PART)
+
+
+def _ingested(bench: Bench, *, quiet: bool) -> bool:
+    """Say what went into a store made for the purpose, and whether all of the dataset's documents did."""
+    from citewell.cli import evaluation_text
+
+    if bench.report is not None and not quiet:
+        evaluation_text.ingested(bench.report)
+    return bench.report is None or bench.report.ok
 
 
 def check_out(out: Path | None) -> None:
@@ -110,10 +122,11 @@ def _task(bench: Bench, dataset: Dataset, settings: Settings, *, quiet: bool) ->
     from citewell.evaluation.tune_grid import stages
     from citewell.evaluation.tune_replay import Rules, Setting
 
-    truth = hold_against(dataset, bench.stored(), bench.chunks)
+    truth = hold_against(dataset, bench.stored(), bench.chunks, texts=bench.texts)
     with evaluation_text.progress(len(dataset.queries) + len(dataset.unanswerable), quiet=quiet) as told:
         recording = _recorded(bench, dataset.queries, told)
         outside = _recorded(bench, dataset.unanswerable, told) if dataset.unanswerable else None
+    _check_whole(recording, outside)
     lookup = settings.lookup
     return Task(
         recording=recording,
@@ -123,6 +136,17 @@ def _task(bench: Bench, dataset: Dataset, settings: Settings, *, quiet: bool) ->
         judge=partial(judge, dataset=dataset, truth=truth, depth=_DEPTH),
         unanswerable=outside,
     )
+
+
+def _check_whole(*recordings: Recording | None) -> None:
+    """A path that failed for some questions would read as one that finds nothing.
+
+    Raises:
+        StoreError: one did.
+    """
+    causes = [cause for recording in recordings if recording is not None for cause in recording.degraded]
+    if causes:
+        raise StoreError(f"not every path answered every question: {causes[0]}", way_out="Mend that, then tune again.")
 
 
 def _depth(settings: Settings) -> int:

@@ -222,7 +222,7 @@ def _why_not(table: Table, before: _Chain, after: _Chain, compared: Sequence[Com
     falling = [each.measure for each in compared if each.gain < -_ROUNDING]
     falling += [name for name in table.measures if _gain(table, before.on_all, after.on_all, name) < -_ROUNDING]
     if falling:
-        return f"{metric.measure} rises by {metric.gain:.4f}, but {' and '.join(dict.fromkeys(falling))} falls"
+        return f"{metric.measure} rises by {metric.gain:.4f} at the cost of {' and '.join(dict.fromkeys(falling))}"
     return ""
 
 

@@ -19,6 +19,7 @@ from citewell.errors import InvalidRequest
 from citewell.evaluation.model import Grain
 from citewell.evaluation.tune_replay import Setting
 from citewell.fusion import check_weights
+from citewell.weighing import WEIGHTS
 
 KEYS: Final[Mapping[str, str]] = {
     "mode": "retrieval.search.mode",
@@ -33,7 +34,7 @@ KEYS: Final[Mapping[str, str]] = {
 _HEAVIER: Final = (1.25, 1.5, 1.75, 1.9)
 """How much the heavier of the dense and the lexical path may weigh; two others weigh 1 (RRF-5)."""
 
-_RRF_K: Final = (2, 5, 10, 20, 40, 60, 100)
+_RRF_K: Final = (1, 2, 5, 10, 20, 40, 60, 100)
 _RETRIEVE_K: Final = (20, 50, 100, 200)
 _CAPS: Final = (1, 2, 3, 5, 0)
 
@@ -78,7 +79,7 @@ def by_simplicity(settings: Iterable[Setting], current: Setting) -> list[Setting
 
 def _shown(setting: Setting, name: str) -> object:
     value = getattr(setting, name)
-    return dict(value) if name == "weights" else value
+    return dict(value) if name == "weights" and value is not None else value
 
 
 def _mode_stage(paths: Sequence[str]) -> Stage:
@@ -95,13 +96,15 @@ def _fusion_stage(paths: Sequence[str]) -> Stage:
     return Stage((KEYS["weights"], KEYS["rrf_k"]), vary)
 
 
-def _weights(setting: Setting, paths: Sequence[str]) -> list[tuple[tuple[str, float], ...]]:
-    """Those in force, all equal, and either path heavier; only what RRF-5 allows."""
+def _weights(setting: Setting, paths: Sequence[str]) -> list[tuple[tuple[str, float], ...] | None]:
+    """Those in force, each query's own, all equal, and either path heavier; only what RRF-5 allows."""
     if not {"dense", "lexical"} <= set(paths):
         return [setting.weights]
     tables = [{"dense": 1.0, "dense_filtered": 1.0, "lexical": weight} for weight in (1.0, *_HEAVIER)]
     tables += [{"dense": weight, "dense_filtered": 1.0, "lexical": 1.0} for weight in _HEAVIER]
-    return list(dict.fromkeys([setting.weights, *(tuple(table.items()) for table in tables if _allowed(table, paths))]))
+    return list(
+        dict.fromkeys([setting.weights, None, *(tuple(table.items()) for table in tables if _allowed(table, paths))])
+    )
 
 
 def _allowed(weights: Mapping[str, float], paths: Sequence[str]) -> bool:
@@ -132,7 +135,7 @@ def _far(current: Setting, setting: Setting) -> float:
     return sum(max(ratio, 1 / ratio) for ratio in ratios)
 
 
-def _ratio(weights: tuple[tuple[str, float], ...]) -> float:
+def _ratio(weights: tuple[tuple[str, float], ...] | None) -> float:
     """How much heavier the lexical path is than the dense one; a silent one counts as very light."""
-    table = dict(weights)
+    table = dict(weights or WEIGHTS.items())
     return max(table.get("lexical", 1.0), 1e-3) / max(table.get("dense", 1.0), 1e-3)
