@@ -131,6 +131,20 @@ def test_a_damaged_copy_is_of_no_use_verify_names_it_and_repair_lets_go_of_it(
 
 
 @pytest.mark.requirement("L0-1")
+def test_what_is_said_of_a_copy_may_be_garbled_and_the_next_one_takes_its_place(
+    store: Counting, tmp_path: Path
+) -> None:
+    before = ask(store, keep=True)
+    with sqlite3.connect(tmp_path / "kb" / "citewell.db") as connection:
+        connection.execute("UPDATE meta SET value = 3 WHERE name = 'copied'")
+    connection.close()
+    assert store.kept_mark() is None
+    assert store.verify().findings == ()
+    assert ask(store, keep=True) == before
+    assert store.kept_mark() == (store.mark(), 0)
+
+
+@pytest.mark.requirement("L0-1")
 def test_a_copy_is_taken_only_in_the_place_of_the_one_that_it_was_made_from(store: Counting, tmp_path: Path) -> None:
     mark = store.mark()
     assert store.kept_mark() is None

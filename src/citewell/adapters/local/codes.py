@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from citewell.adapters.local.chance import Chance
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -140,13 +142,13 @@ def _rotation(dimensions: int) -> NDArray[np.float32]:
     """Float32 [dimensions, width], orthonormal rows; width is the next multiple of 64.
 
     Signs are flipped, coordinates shuffled and mixed 64 at a time, twice. Every entry is an exact multiple of 1/64, and
-    RandomState's stream is frozen, so that codes made elsewhere and by other versions of numpy stay valid.
+    the stream is frozen, so that codes made elsewhere and by other versions of numpy stay valid.
     """
     width = -(-dimensions // _SIDE) * _SIDE
-    chance = np.random.RandomState(_SEED)
+    chance = Chance(_SEED)
     rotation = np.eye(dimensions, width, dtype=np.float32)
     for _ in range(_ROUNDS):
-        signs, order = chance.choice(np.array([-1, 1], dtype=np.float32), width), chance.permutation(width)
+        signs, order = np.array(chance.signs(width), dtype=np.float32), chance.order(width)
         rotation = ((rotation * signs)[:, order].reshape(-1, _SIDE) @ _hadamard()).reshape(dimensions, width)
     return rotation
 

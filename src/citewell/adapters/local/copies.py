@@ -15,7 +15,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable
 
-from citewell.adapters.local.faults import decoded
+from citewell.adapters.local.faults import GARBLED
 
 _NAME = "copied"
 _TABLE = (
@@ -53,16 +53,15 @@ def write_copy(connection: sqlite3.Connection, sequence: int, parts: Iterable[tu
 
 def forget_copy(connection: sqlite3.Connection) -> None:
     """Keep none."""
-    if copied(connection) is not None:
-        connection.execute("DELETE FROM copies")
-        connection.execute("DELETE FROM meta WHERE name = ?", (_NAME,))
+    connection.execute("DELETE FROM copies")
+    connection.execute("DELETE FROM meta WHERE name = ?", (_NAME,))
 
 
-@decoded("the sequence of a copy")
 def _held(connection: sqlite3.Connection) -> tuple[int, int] | None:
-    """The sequence, and the number of parts."""
+    """The sequence, and the number of parts; None if there is no copy, or what is said of it can't be read."""
     found = connection.execute("SELECT value FROM meta WHERE name = ?", (_NAME,)).fetchone()
-    if found is None:
+    try:
+        sequence, count = json.loads(found[0])
+        return int(sequence), int(count)
+    except GARBLED:
         return None
-    sequence, count = json.loads(found[0])
-    return int(sequence), int(count)
