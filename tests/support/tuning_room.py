@@ -16,7 +16,8 @@ from citewell.evaluation.tune_replay import Rules, Setting
 from citewell.identity import format_key
 from citewell.model import PATHS, Candidate, LookupPolicy, SearchPolicy
 
-HYBRID = Setting.of(SearchPolicy(mode="hybrid"), LookupPolicy())
+WEIGHTS = {"dense": 1.0, "dense_filtered": 1.0, "lexical": 1.9}
+HYBRID = Setting.of(SearchPolicy(mode="hybrid", weights=WEIGHTS), LookupPolicy())
 Rankings = Mapping[str, Sequence[str]]
 
 

@@ -26,7 +26,9 @@ def fragment(values: Mapping[str, object], reasons: Sequence[str] = ()) -> str:
 
 
 def toml(value: object) -> str:
-    """A value as TOML writes it; whole numbers without a point."""
+    """A value as TOML writes it; whole numbers without a point, and an empty text for unset: TOML has no word for it."""
+    if value is None:
+        return '""'
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{name} = {toml(each)}" for name, each in value.items()) + " }"
     if isinstance(value, float) and value.is_integer():

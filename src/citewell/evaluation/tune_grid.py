@@ -19,7 +19,8 @@ from citewell.errors import InvalidRequest
 from citewell.evaluation.model import Grain
 from citewell.evaluation.tune_replay import Setting
 from citewell.fusion import check_weights
-from citewell.weighing import WEIGHTS
+
+Weights = tuple[tuple[str, float], ...] | None
 
 KEYS: Final[Mapping[str, str]] = {
     "mode": "retrieval.search.mode",
@@ -103,7 +104,7 @@ def _weights(setting: Setting, paths: Sequence[str]) -> list[tuple[tuple[str, fl
     tables = [{"dense": 1.0, "dense_filtered": 1.0, "lexical": weight} for weight in (1.0, *_HEAVIER)]
     tables += [{"dense": weight, "dense_filtered": 1.0, "lexical": 1.0} for weight in _HEAVIER]
     return list(
-        dict.fromkeys([setting.weights, None, *(tuple(table.items()) for table in tables if _allowed(table, paths))])
+        dict.fromkeys([setting.weights, *(tuple(table.items()) for table in tables if _allowed(table, paths))])
     )
 
 
@@ -128,14 +129,21 @@ def _one(name: str, values: Sequence[object]) -> Stage:
 def _far(current: Setting, setting: Setting) -> float:
     """How far the weights and widths go, in doublings; the cap and the mode are counted by `changes` alone."""
     ratios = [
-        _ratio(setting.weights) / _ratio(current.weights),
+        _apart(setting.weights, current.weights),
         setting.rrf_k / current.rrf_k,
         setting.retrieve_k / current.retrieve_k,
     ]
     return sum(max(ratio, 1 / ratio) for ratio in ratios)
 
 
-def _ratio(weights: tuple[tuple[str, float], ...] | None) -> float:
+def _apart(weights: Weights, others: Weights) -> float:
+    """The ratio of their ratios; weights of each query's own are as far from fixed ones as their double is."""
+    if weights is None or others is None:
+        return 1.0 if weights == others else 2.0
+    return _ratio(weights) / _ratio(others)
+
+
+def _ratio(weights: tuple[tuple[str, float], ...]) -> float:
     """How much heavier the lexical path is than the dense one; a silent one counts as very light."""
-    table = dict(weights or WEIGHTS.items())
+    table = dict(weights)
     return max(table.get("lexical", 1.0), 1e-3) / max(table.get("dense", 1.0), 1e-3)
