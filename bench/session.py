@@ -12,6 +12,7 @@ questions without a session. Exit code 1 if the session shows a text twice, or i
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from importlib import resources
@@ -57,7 +58,9 @@ def tokens(answered: list[dict[str, Any]]) -> int:
 
 def main() -> int:
     """Print the table."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "kb"
         corpus = resources.files("citewell.demo").joinpath("corpus")
@@ -79,6 +82,12 @@ def main() -> int:
         f"of which in texts: {held:,} within the session, {plain_texts:,} without: {1 - held / plain_texts:.0%} saved"
     )
     print(f"texts shown more than once: {twice} within the session, {again} without")
+    if arguments.json:
+        figures = {
+            "without a session": {"tokens": plain_spent, "texts": plain_texts, "repeats": again},
+            "within one": {"tokens": spent, "texts": held, "repeats": twice},
+        }
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0 if twice == 0 and spent <= (1 - _LEAST_SAVED) * plain_spent else 1
 
 

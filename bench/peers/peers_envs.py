@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 OWN = ("citewell", "citewell-own")
 STACKS = ("textbook", "txtai", "lancedb", "langchain", "langchain-milvus", "llamaindex", "haystack")
 """Those with an environment of their own."""
-_VARIANTS = {"lancedb-hnsw": "lancedb", "txtai-sqlite": "txtai"}
+_VARIANTS = {"lancedb-hnsw": "lancedb"}
 
 
 def home(stack: str) -> str:
@@ -48,6 +48,7 @@ def interpreter(stack: str, cache: Path) -> Path:
 def version(stack: str) -> str:
     """Changes when the stack's packages or its script change; the first 12 digits of SHA-256."""
     total = hashlib.sha256(requirements(stack).read_bytes())
-    for name in ("peers_worker.py", "peers_stack.py", f"stack_{home(stack)}.py"):
+    own = {f"stack_{name.replace('-', '_')}.py" for name in (stack, home(stack))}
+    for name in ("peers_worker.py", "peers_stack.py", *sorted(own)):
         total.update((HERE / name).read_bytes())
     return total.hexdigest()[:12]

@@ -76,6 +76,6 @@ def _ways(labelled: Labelled, answers: Mapping[str, Run], run: Figures) -> Figur
 
 def _cost(run: Figures) -> Figures:
     return {
-        name: run[name]
-        for name in ("versions", "chunks", "import_s", "build_s", "memory_mb", "memory_before_mb", "disk_mb")
+        name: run.get(name)
+        for name in ("versions", "chunks", "import_s", "build_s", "build_processor_s", "memory_mb", "disk_mb")
     }

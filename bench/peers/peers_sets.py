@@ -60,8 +60,9 @@ def labelled(data: Path, name: str) -> Labelled:
 
 
 def make(data: Path, name: str, folder: Path) -> None:
-    """Write the case unless it is there; embedding takes a minute for the largest set."""
-    if (folder / "case.json").exists():
+    """Write the case unless this embedder's is there; embedding takes a minute for the largest set."""
+    mark = folder / "embedder.txt"
+    if mark.exists() and mark.read_text("ascii") == UseMultilingual.fingerprint:
         return
     chunks = list(_runbooks(data / name / "docs")) if name == "runbooks" else _corpus(data / name)
     texts = {line["_id"]: line["text"] for line in read_lines(data / name / "queries.jsonl")}
@@ -72,6 +73,7 @@ def make(data: Path, name: str, folder: Path) -> None:
     spans = _spans(data / name) if docs.exists() and name != "runbooks" else ()
     case = Case(name, chinese, tuple(chunks), vectors, tuple(queries), asked, docs if docs.exists() else None, spans)
     save(folder, case)
+    mark.write_text(UseMultilingual.fingerprint, encoding="ascii")
 
 
 def _spans(folder: Path) -> tuple[tuple[int, int], ...]:

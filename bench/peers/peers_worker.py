@@ -1,25 +1,31 @@
 """Runs one stack on one case, in the stack's own environment, and writes its rankings, times and memory.
 
-    python peers_worker.py STACK CASE_FOLDER OUTPUT.json [--ways hybrid dense lexical] [--keep FOLDER]
+    python peers_worker.py STACK CASE_FOLDER OUTPUT.json [--ways hybrid dense lexical] [--rounds 1] [--lock FILE]
 
-Every question is asked once untimed at the start; each way is then timed question by question. Memory is that of the
-whole process after the last question, and what was there before the stack was imported.
+The first five questions are asked untimed at the start; each way is then timed question by question, each at the median
+of its rounds; with --lock while that file's lock is held, at normal priority, so that on a shared machine one thing is
+timed at a time. Building is told by the clock and by the processor. Memory is what
+the process has gained from before the stack was imported until after the last question.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import importlib
 import importlib.metadata
 import json
+import os
 import resource
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from peers_case import load
+from peers_case import Case, load
 from peers_stack import Stack
 
 WAYS = ("hybrid", "dense", "lexical")
@@ -35,41 +41,58 @@ def resident_mb() -> float:
     return pages * resource.getpagesize() / 2**20
 
 
-def ask(way: Callable[[int], list[str]], count: int) -> tuple[list[list[str]], list[float]]:
+def ask(way: Callable[[int], list[str]], count: int, rounds: int) -> tuple[list[list[str]], list[float]]:
     """The rankings, and milliseconds for each."""
     for at in range(min(WARM, count)):
         way(at)
-    rankings, spent = [], []
-    for at in range(count):
-        start = time.perf_counter()
-        rankings.append(way(at))
-        spent.append((time.perf_counter() - start) * 1000)
-    return rankings, spent
+    rankings: list[list[str]] = []
+    spent: list[list[float]] = [[] for _ in range(count)]
+    for _ in range(rounds):
+        rankings = []
+        for at in range(count):
+            start = time.perf_counter()
+            rankings.append(way(at))
+            spent[at].append((time.perf_counter() - start) * 1000)
+    return rankings, [statistics.median(each) for each in spent]
 
 
-def run(name: str, case_folder: Path, folder: Path, ways: list[str]) -> dict[str, object]:
+@contextlib.contextmanager
+def undisturbed(lock: Path | None) -> Iterator[None]:
+    """Hold the lock meanwhile, at normal priority."""
+    if lock is None:
+        yield
+        return
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 0)
+        yield
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+def run(name: str, case: Case, folder: Path, asked: argparse.Namespace) -> dict[str, object]:
     """Build, ask, and say what it took."""
-    case = load(case_folder)
-    before = resident_mb()
-    start = time.perf_counter()
+    before, start = resident_mb(), time.perf_counter()
     module = importlib.import_module(f"stack_{name.replace('-', '_')}")
-    imported = time.perf_counter()
+    imported, busy = time.perf_counter(), time.process_time()
     stack: Stack = module.Stack()
     stack.build(case, folder)
-    built = time.perf_counter()
+    built, busy = time.perf_counter(), time.process_time() - busy
     answers: dict[str, object] = {}
-    for way in ways:
-        rankings, spent = ask(getattr(stack, way), len(case.queries))
-        keys = [query.key for query in case.queries]
-        answers[way] = {"run": dict(zip(keys, rankings, strict=True)), "ms": dict(zip(keys, spent, strict=True))}
+    keys = [query.key for query in case.queries]
+    with undisturbed(asked.lock):
+        for way in asked.ways:
+            rankings, spent = ask(getattr(stack, way), len(keys), asked.rounds)
+            answers[way] = {"run": dict(zip(keys, rankings, strict=True)), "ms": dict(zip(keys, spent, strict=True))}
     return {
         "stack": name,
         "versions": {package: importlib.metadata.version(package) for package in module.PACKAGES},
         "chunks": len(case.chunks),
         "import_s": imported - start,
         "build_s": built - imported,
-        "memory_mb": resident_mb(),
-        "memory_before_mb": before,
+        "build_processor_s": busy,
+        "memory_mb": resident_mb() - before,
         "disk_mb": sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20,
         "ways": answers,
     }
@@ -82,9 +105,12 @@ def main() -> int:
     parser.add_argument("case", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--lock", type=Path)
     arguments = parser.parse_args()
+    case = load(arguments.case)
     with tempfile.TemporaryDirectory() as folder:
-        figures = run(arguments.stack, arguments.case, Path(folder), arguments.ways)
+        figures = run(arguments.stack, case, Path(folder), arguments)
     arguments.output.write_text(json.dumps(figures, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 

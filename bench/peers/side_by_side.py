@@ -5,22 +5,19 @@
 
 A run (question -> ranked keys and milliseconds) is kept in the cache by set and by the version of the stack, so that
 only Citewell is run again after a change to it; --fresh runs everything again, so that times are of one go. Written:
-one JSON per set with the commit, versions, quality, times, and the paired tests of Citewell's hybrid. With --lock every
-run holds that file's lock, so that on a shared machine one thing is timed at a time. Exit code 1 if Citewell's hybrid
+one JSON per set with the commit, versions, quality, times, and the paired tests of Citewell's hybrid. With --lock
+questions are timed while that file's lock is held. Exit code 1 if Citewell's hybrid
 is below the best peer's with p < 0.05 on some set, or not above it on the mean.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
-import fcntl
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +34,6 @@ WITH_FILES = ("chunking-eval", "runbooks")
 """The sets whose files Citewell can read itself."""
 
 
-@contextlib.contextmanager
-def locked(path: Path | None) -> Iterator[None]:
-    """Hold the file's lock meanwhile."""
-    if path is None:
-        yield
-        return
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
 def run(stack: str, case: Path, cache: Path, *, fresh: bool, lock: Path | None, more: tuple[str, ...] = ()) -> Any:  # noqa: ANN401 - JSON
     """The run of a stack on a case: from the cache, or made now; Citewell's is always made."""
     own = stack in OWN
@@ -57,9 +43,9 @@ def run(stack: str, case: Path, cache: Path, *, fresh: bool, lock: Path | None, 
     if fresh or own or not output.exists():
         python = interpreter(stack, cache)
         print(f"{case.name}: {stack}", flush=True)
-        with locked(lock):
-            worker = [str(part) for part in (python, HERE / "peers_worker.py", stack, case, output, *more)]
-            done = subprocess.run(worker, capture_output=True, text=True, check=False)
+        more = (*more, *(("--lock", str(lock)) if lock else ()))
+        worker = [str(part) for part in (python, HERE / "peers_worker.py", stack, case, output, *more)]
+        done = subprocess.run(worker, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{stack} failed on {case.name}:\n{done.stderr[-2000:]}")
     return json.loads(output.read_text("utf-8"))

@@ -1,46 +1,25 @@
-"""LangChain's EnsembleRetriever over FAISS and BM25Retriever; the latter cuts at white space, here in lower case."""
+"""LangChain's EnsembleRetriever over FAISS and BM25Retriever; the latter with words in lower case."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
 from pathlib import Path
 
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_community.retrievers import BM25Retriever
 from langchain_community.vectorstores import FAISS
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 
 from peers_case import Case
+from peers_langchain import given, keys
 from peers_stack import DEPTH, RRF_K
 
 PACKAGES = ("langchain-classic", "langchain-community", "langchain-core", "rank-bm25", "faiss-cpu")
 
 
-class Given(Embeddings):
-    """Knows the vectors of these texts alone."""
-
-    def __init__(self, vectors: Mapping[str, list[float]]) -> None:
-        self.vectors = vectors
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Of chunks."""
-        return [self.vectors[text] for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Of a question."""
-        return self.vectors[text]
-
-
-def given(case: Case) -> Given:
-    """Questions and chunks by their text."""
-    pairs = [*zip(case.chunks, case.vectors, strict=True), *zip(case.queries, case.asked, strict=True)]
-    return Given({passage.words: vector.tolist() for passage, vector in pairs})
-
-
 def lower_words(text: str) -> list[str]:
-    """Its default is `text.split()`; without lower case it would find far less."""
-    return text.lower().split()
+    """Its default is `text.split()`, with capitals and punctuation left on the words; so it finds far more."""
+    return re.findall(r"\w+", text.lower())
 
 
 class Stack:
@@ -71,8 +50,3 @@ class Stack:
     def lexical(self, at: int) -> list[str]:
         """BM25Retriever, which gives chunks without a common word too."""
         return self._ask(self.words, at)
-
-
-def keys(documents: Sequence[Document]) -> list[str]:
-    """Of LangChain's documents."""
-    return [document.metadata["key"] for document in documents]

@@ -19,10 +19,11 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 
 @pytest.mark.requirement("API-2", "API-7")
-def test_the_generated_pages_are_current() -> None:
-    command = [sys.executable, str(ROOT / "scripts" / "docs.py"), "--check"]
+@pytest.mark.parametrize("script", ["docs.py", "figures.py"])
+def test_the_generated_pages_and_tables_are_current(script: str) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / script), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + "run `python scripts/docs.py`"
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}run `python scripts/{script}`"
 
 
 @pytest.mark.requirement("API-2")

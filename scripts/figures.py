@@ -1,0 +1,64 @@
+"""Writes the tables of README.md and docs/ that come out of bench/results, each between its markers.
+
+    python scripts/figures.py [--check]
+
+A table stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; `figure_tables.py` and `figure_peers.py` beside
+this make it from the JSON that a script of bench/ wrote. A table whose JSON is not there yet is left as it is. With
+--check nothing is written; exit code 1 says that a page differs, and names a marker that no table belongs to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import figure_peers
+import figure_tables
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results"
+PAGES = ("README.md", "docs/figures.md", "docs/benchmarks.md")
+_BETWEEN = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
+Maker = Callable[[Any], str]
+TABLES: Mapping[str, tuple[str, Maker]] = {**figure_tables.TABLES, **figure_peers.TABLES}
+"""Name -> the result that it is made of (a file, or a folder of files under bench/results) and how."""
+
+
+def written(page: str) -> str:
+    """The page with every table as the results have it.
+
+    Raises:
+        KeyError: a marker names no table.
+    """
+    return _BETWEEN.sub(lambda found: found[1] + _body(found) + found[3], page)
+
+
+def _body(found: re.Match[str]) -> str:
+    source, make = TABLES[found["name"]]
+    result = figure_tables.load(RESULTS / source)
+    return found[0].removeprefix(found[1]).removesuffix(found[3]) if result is None else f"\n{make(result)}\n\n"
+
+
+def main() -> int:
+    """Write or check every page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    stale = []
+    for name in PAGES:
+        path = ROOT / name
+        text = path.read_text("utf-8")
+        if (new := written(text)) != text:
+            stale.append(name)
+            if not check:
+                path.write_text(new, encoding="utf-8")
+    print(f"{'out of date' if check else 'written'}: {', '.join(stale) or 'none'}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
