@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from citewell.ingest.split import split
 from citewell.ingest.split.outline import outline_markdown
+from citewell.ingest.split.paragraph_rule import with_paragraphs
 from citewell.ingest.split.table_rule import with_tables
 
 LINES = st.sampled_from(
@@ -208,6 +209,33 @@ def test_tables_begin_and_end_where_the_parsers_own_rule_says(text: str) -> None
     theirs = [tuple(token.map) for token in parser.parse(text) if token.type == "table_open" and token.map]
     ours = [tuple(token.map) for token in with_tables(parser).parse(text) if token.type == "table_open" and token.map]
     assert ours == theirs
+
+
+STARTS = st.sampled_from(
+    ["", " ", "   ", "    ", "\t", "> ", ">", "> > ", "- ", "  - ", "1. ", "2) ", "* - ", "\u00a0"]
+)
+INNERS = (
+    LINES
+    | ROWS
+    | st.sampled_from(["-  ", "=", "== =", "=\t", "2. two", "*", "+ x", "1.", "<b>", "a\\", "`x`", "\x0b|-|"])
+)
+NESTED = st.lists(st.tuples(STARTS, INNERS).map("".join), min_size=1, max_size=9).map("\n".join)
+
+
+@pytest.mark.requirement("INGEST-4")
+@settings(max_examples=400)
+@given(NESTED)
+def test_paragraphs_and_headings_begin_and_end_where_the_parsers_own_rules_say(text: str) -> None:
+    """Ours makes one token of a paragraph, and asks the other rules about few of its lines; but for that they agree."""
+    theirs = with_tables(MarkdownIt("commonmark").enable("table").disable(["reference"]))
+    ours = with_paragraphs(with_tables(MarkdownIt("commonmark").enable("table").disable(["reference"])))
+    expected = [
+        (token.type.replace("paragraph_open", "paragraph"), token.tag, token.map, token.level)
+        for token in theirs.parse(text)
+        if token.map and token.type != "inline"
+    ]
+    found = [(token.type, token.tag, token.map, token.level) for token in ours.parse(text) if token.map]
+    assert [each for each in found if each[0] != "inline"] == expected
 
 
 @pytest.mark.requirement("INGEST-4")

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from citewell.ingest.split.headings import heading_title
+from citewell.ingest.split.paragraph_rule import with_paragraphs
 from citewell.ingest.split.table_rule import with_tables
 from citewell.model import Heading
 
@@ -25,7 +26,7 @@ Kind = Literal["heading", "prose", "lines", "fence", "table"]
 
 _LEAVES: dict[str, Kind] = {
     "heading_open": "heading",
-    "paragraph_open": "prose",
+    "paragraph": "prose",
     "fence": "fence",
     "code_block": "lines",
     "html_block": "lines",
@@ -43,11 +44,11 @@ _PARAGRAPH = re.compile(r"^[^\S\n]*+\S.*(?:\n[^\S\n]*+\S.*)*", re.MULTILINE)
 _BETWEEN_BLOCKS = 1.0
 _PER_CONTAINER = 0.15
 _AFTER_COLON = 0.4
+_COLONS = frozenset(":：")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A run of whole lines.
+class Block(NamedTuple):
+    """A run of whole lines; a tuple, because a text has tens of thousands of them.
 
     Attributes:
         kind: `lines` is text whose line breaks mean something, such as HTML or indented code.
@@ -144,17 +145,25 @@ def outline_markdown(text: str, start: int = 0, markdown_from: int | None = None
     begin = start if markdown_from is None else markdown_from
     body = text[begin:] if begin else text
     lines = [begin, *(match.end() + begin for match in re.finditer("\n", body))]
-    found = list(_leaves(_parser().parse(body), _Source(text, lines, len(text))))
+    found = list(_leaves(_tokens(body), _Source(text, lines, len(text))))
     if start < begin:
         found.insert(0, Block("lines", start, begin, inner=(start, begin)))
     return Outline(text, _joined_up(found, text, start))
+
+
+def _tokens(body: str) -> Sequence[Token]:
+    if "\r" in body or "\x00" in body:
+        return _parser().parse(body)
+    tokens: list[Token] = []
+    _parser().block.parse(body, _parser(), {}, tokens)  # what else the parser does is for such characters alone
+    return tokens
 
 
 @cache
 def _parser() -> MarkdownIt:
     # Inline rules cost two thirds of the time and decide nothing here. Reference definitions are text like any other.
     parser = MarkdownIt("commonmark").enable("table").disable(["reference"]).disable(["inline", "text_join"], True)
-    return with_tables(parser)
+    return with_paragraphs(with_tables(parser))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +196,11 @@ def _leaves(tokens: Sequence[Token], source: _Source) -> Iterator[Block]:
 def _leaf(kind: Kind, token: Token, title: str, depth: int, source: _Source) -> Block:
     first, last = token.map or (0, 0)
     start, end = source.at(first), source.at(last)
-    block = Block(
-        kind, start, end, border=max(_BETWEEN_BLOCKS - _PER_CONTAINER * depth, _PER_CONTAINER), inner=(start, end)
-    )
+    border = max(_BETWEEN_BLOCKS - _PER_CONTAINER * depth, _PER_CONTAINER)
     if kind == "heading" and not depth:
-        return replace(block, level=int(token.tag[1:]), title=heading_title(title), inner=(end, end))
-    if kind == "heading":
-        return replace(block, kind="prose")
+        level, shown = int(token.tag[1:]), heading_title(title)
+        return Block(kind, start, end, border=border, level=level, title=shown, inner=(end, end))
+    block = Block("prose" if kind == "heading" else kind, start, end, border=border, inner=(start, end))
     if kind == "fence":
         return _fence(block, token, source, (first, last))
     return _table(block, source, (first, last), depth) if kind == "table" else block
@@ -206,8 +213,7 @@ def _fence(block: Block, token: Token, source: _Source, rows: tuple[int, int]) -
     content_lines = token.content.count("\n") + (token.content[-1:] not in {"", "\n"})
     closed = last - first - content_lines == 2
     low = source.at(first + 1)
-    return replace(
-        block,
+    return block._replace(
         inner=(low, low + len(source.text[low : source.at(last - closed)].rstrip())),
         opening=f"{indent}{marks}{info}\n",
         closing=f"{indent}{marks}",
@@ -222,7 +228,7 @@ def _table(block: Block, source: _Source, rows: tuple[int, int], depth: int) -> 
     markers = _MARKERS.match(header) if depth else None
     indent = markers.group() if markers else ""
     opening = f"{_MARKER.sub(' ', indent)}{header[len(indent) :]}\n{source.line(first + 1)}\n"
-    return replace(block, inner=(source.at(min(first + 2, last)), block.end), opening=opening)
+    return block._replace(inner=(source.at(min(first + 2, last)), block.end), opening=opening)
 
 
 def _joined_up(found: Sequence[Block], text: str, start: int) -> list[Block]:
@@ -231,11 +237,11 @@ def _joined_up(found: Sequence[Block], text: str, start: int) -> list[Block]:
     ends = [*(block.start for block in found[1:]), len(text)]
     if not found:
         found, ends = [Block("prose", start, len(text), inner=(start, len(text)))], [len(text)]
+    weakened = False
     for block, end in zip(found, ends, strict=True):
-        before = blocks[-1] if blocks else None
-        introduced = before is not None and text[before.stop - 1 : before.stop] in {":", "："}
-        border = block.border - _AFTER_COLON if introduced else block.border
         begin = block.start if blocks else start
         stop = begin + len(text[begin:end].rstrip())
-        blocks.append(replace(block, start=begin, end=end, stop=stop, border=max(border, 0.0)))
+        border = max(block.border - _AFTER_COLON, 0.0) if weakened else block.border
+        blocks.append(Block(block.kind, begin, end, stop, border, *block[5:]))
+        weakened = text[stop - 1 : stop] in _COLONS
     return blocks

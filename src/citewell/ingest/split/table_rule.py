@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
 _BAR = re.compile(r"(?<!\\)\|")
+_RULE_BEGINS = frozenset("|-:")
 _RULE = re.compile(r"\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+[ \t]*+")
 
 
@@ -34,6 +35,15 @@ def _table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     state.push("table_open", "table", 0).map = [first, last]
     state.line = last
     return True
+
+
+def may_begin_table(state: StateBlock, first: int, end: int) -> bool:
+    """Whether what stands below this line begins like the rule of a table; cheap, and never wrong when it says no."""
+    if first + 2 > end:
+        return False
+    start = state.bMarks[first + 1] + state.tShift[first + 1]
+    character = state.src[start : start + 1]
+    return character in _RULE_BEGINS or (character.isspace() and character != "\n")
 
 
 def _begins(state: StateBlock, first: int) -> bool:
