@@ -32,6 +32,12 @@ def test_tokens_are_short_folded_and_hold_no_white_space(text: str) -> None:
         token.encode("utf-8")
 
 
+@given(TEXT, TEXT)
+@pytest.mark.requirement("LEX-1")
+def test_the_terms_of_two_lines_are_those_of_the_first_and_those_of_the_second(first: str, second: str) -> None:
+    assert analyze(f"{first}\n{second}") == analyze(first) + analyze(second)
+
+
 @given(TEXT)
 @pytest.mark.requirement("LEX-1")
 def test_the_number_of_tokens_is_bounded_by_the_length_of_the_text(text: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from citewell.ingest.split import Passage, Split, split
 from citewell.ingest.split.borders import inner_borders
 from citewell.ingest.split.bounds import token_bound
-from citewell.ingest.split.context import context_text, heading_line
+from citewell.ingest.split.context import ContextTerms, heading_line
 from citewell.ingest.split.outline import outline_text
 
 MANY = 1_000_000
@@ -369,8 +369,20 @@ def test_the_heading_line_says_nothing_twice_and_is_bounded() -> None:
 
 @pytest.mark.requirement("INGEST-4", "LEX-1")
 def test_what_is_analysed_is_the_heading_line_twice_before_the_passage() -> None:
-    assert context_text("Guide > Install", "Text.") == "Guide > Install\nGuide > Install\n\nText."
-    assert context_text("", "Text.") == "Text."
+    terms = ContextTerms(str.split)
+    assert terms.of("Guide > Install", "Text one.") == (
+        "Guide",
+        ">",
+        "Install",
+        "Guide",
+        ">",
+        "Install",
+        "Text",
+        "one.",
+    )
+    assert terms.of("Guide > Install", "Text two.")[6:] == ("Text", "two.")
+    assert terms.of("", "Text.") == ("Text.",)
+    assert terms.of("Guide", "Text.") == ("Guide", "Guide", "Text.")
 
 
 @pytest.mark.requirement("INGEST-4")

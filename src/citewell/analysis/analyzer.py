@@ -6,7 +6,7 @@ Pure: the same tokens in every process and thread. What it remembers (the tokens
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Set
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from citewell.analysis import cjk
@@ -23,6 +23,7 @@ _RULES = "1"
 ANALYZER_VERSION = f"{_RULES}-english"
 """The version of the default analysis. A store remembers it and refuses another (INGEST-8)."""
 
+_STEMS = 1 << 13
 _TEXT = "the text to analyse"
 
 
@@ -44,7 +45,7 @@ class Analyzer:
             ConfigError: there is no such stemmer.
             InvalidRequest: the stop words are no texts.
         """
-        self._stem = load_stemmer(stemmer)
+        self._stem = lru_cache(_STEMS)(load_stemmer(stemmer))
         self.version = f"{_RULES}-{stemmer or 'unstemmed'}"
         words = list(stop_words) if isinstance(stop_words, Set) else stop_words
         self._stop_words = frozenset(check_texts("stop_words", words))
@@ -100,7 +101,7 @@ class _Remembered(dict[str, tuple[str, ...]]):
     """
 
     _most = 1 << 15
-    _longest, _longest_unspaced = 32, 4
+    _longest, _longest_unspaced = 64, 4
 
     def __init__(self, work_out: Callable[[str], tuple[str, ...]]) -> None:
         super().__init__()

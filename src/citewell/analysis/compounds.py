@@ -31,6 +31,7 @@ _CASE_PART = regex.compile(
 )
 _PLAIN = regex.compile(rf"(?V1){_UPPER}?{_LOWER}+|{_UPPER}+s?")
 _NEGATION = regex.compile(r"\p{L}+n['’]t", regex.IGNORECASE)
+_APOSTROPHE = regex.compile(r"['’]")
 _ENDING = regex.compile(r"['’](?:s|re|ll|ve|d|m)$", regex.IGNORECASE)
 _PLURAL = regex.compile(rf"{_UPPER}{{2,}}s")
 _VERSION = regex.compile(r"([vV]?)(\d+\.\d+)(?:\.\d+(?!\.?\d).*)?")
@@ -66,7 +67,7 @@ def take_apart(run: str) -> list[Piece]:
     Steps of one letter, and parts of one letter or of less than three digits, are left out: they match everywhere and
     say nothing. What falls into parts of less than two characters on average (`k8s`, `7c9d5b6f4`, base64) has none.
     """
-    if _PLAIN.fullmatch(run):
+    if _is_plain(run):
         return [_word(run)]
     run = _without_sign(run)
     steps = [step for step in _STEP_END.split(run) if step]
@@ -87,7 +88,7 @@ def names(run: str) -> list[str]:
 
 def _pieces(step: str, kind: Kind) -> Iterator[Piece]:
     step = _without_ending(step)
-    if _PLAIN.fullmatch(step) or _NEGATION.fullmatch(step):
+    if _is_plain(step) or (_APOSTROPHE.search(step) and _NEGATION.fullmatch(step)):
         yield _word(step)
         return
     words = [word for word in _PART_END.split(step) if word]
@@ -104,13 +105,13 @@ def _variants(step: str, words: list[str]) -> Iterator[Piece]:
     if version := _VERSION.fullmatch(step):
         bare, release = step[len(version[1]) :], version[2]
         yield from (Piece(_fold(text), Kind.WHOLE) for text in dict.fromkeys((bare, release)) if text != step)
-    elif _WRITTEN_TOGETHER.fullmatch(step):
+    elif len(words) > 1 and _WRITTEN_TOGETHER.fullmatch(step):
         yield _word("".join(words))
 
 
 def _parts(word: str, step: str) -> list[str]:
     """The parts of one word of a step, none if it is the step itself and can't be divided."""
-    parts: list[str] = _CASE_PART.findall(word) if len(word) <= LONGEST else []
+    parts: list[str] = [word] if _is_small(word) else _CASE_PART.findall(word) if len(word) <= LONGEST else []
     if len(word) < _SHORTEST_MEAN * len(parts) or not parts:
         parts = [word]
     return [part for part in parts if len(part) >= (_SHORTEST_NUMBER if part.isdigit() else _SHORTEST) and part != step]
@@ -122,12 +123,23 @@ def _without_sign(run: str) -> str:
 
 
 def _without_ending(step: str) -> str:
-    return _ENDING.sub("", step) if "'" in step or "’" in step else step
+    return _ENDING.sub("", step) if _APOSTROPHE.search(step) else step
+
+
+def _is_plain(run: str) -> bool:
+    return _is_small(run) or bool(_PLAIN.fullmatch(run))
+
+
+def _is_small(run: str) -> bool:
+    """Whether these are small letters of ASCII alone, as most are; told without a pattern."""
+    return run.isascii() and run.isalpha() and run.islower()
 
 
 def _word(text: str) -> Piece:
-    return Piece(_fold(text[:-1] if _PLURAL.fullmatch(text) else text), Kind.WORD)
+    return Piece(_fold(text[:-1] if text[-1:] == "s" and _PLURAL.fullmatch(text) else text), Kind.WORD)
 
 
 def _fold(text: str) -> str:
+    if text.isascii():
+        return text[:LONGEST].lower()
     return text[:LONGEST].casefold().replace("’", "'").replace("‐", "-")[:LONGEST]

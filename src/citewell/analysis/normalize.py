@@ -13,7 +13,7 @@ _INVISIBLE = re.compile(
     "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f"  # soft hyphen, joiners, fillers of Hangul and Mongolian
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f"  # zero width, directions
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"  # variation selectors, byte order mark, tags
-    "]+"
+    "]"  # one by one: runs of them would be looked for in twice the time
 )
 
 

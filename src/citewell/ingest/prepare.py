@@ -77,6 +77,7 @@ class Preparation:
         self._copies = copies
         self._options, self._catalogue, self._stored, self._vectors = options, catalogue, stored, vectors
         self._facts, self._pruned = options.facts(), pruned
+        self._terms = split.ContextTerms(options.analyze)
         self._contents = Contents(catalogue, leaving)
         self._given_up = GivenUp()
 
@@ -211,7 +212,7 @@ class Preparation:
             locator=_locator(passage, text),
             digest=digest(passage.text),
             context_digest=embedding_digest(passage.subject, passage.text),
-            terms=tuple(self._options.analyze(split.context_text(passage.heading, passage.text))),
+            terms=self._terms.of(passage.heading, passage.text),
         )
 
 

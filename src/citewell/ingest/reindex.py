@@ -29,7 +29,7 @@ from citewell.ingest.pipeline import Pipeline
 from citewell.ingest.plan import diff
 from citewell.ingest.prepare import Analyze
 from citewell.ingest.split.bounds import Bounds
-from citewell.ingest.split.context import BREADCRUMB, context_text, heading_line
+from citewell.ingest.split.context import BREADCRUMB, ContextTerms, heading_line
 from citewell.ingest.visible import has_text
 from citewell.ingest.write import BatchEmbedder, BatchWriter
 from citewell.model import Chunk, FileReport, IngestReport, StoreBinding, StoredChunk
@@ -77,7 +77,7 @@ class Reindexing:
         binding: StoreBinding,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._target, self._embedder, self._analyze = target, embedder, analyze
+        self._target, self._embedder, self._terms = target, embedder, ContextTerms(analyze)
         self._binding, self._clock = binding, clock
         count = getattr(embedder, "count_tokens", None)
         self._bounds = Bounds(split.TARGET, split.MAXIMUM, embedder.max_tokens, split.MAX_BYTES, count)
@@ -162,7 +162,7 @@ class Reindexing:
             locator=held.locator,
             digest=digest(held.text),
             context_digest=passage.context_digest or embedding_digest(subject, held.text),
-            terms=tuple(self._analyze(context_text(heading, held.text))),
+            terms=self._terms.of(heading, held.text),
         )
 
     def _mark(self, document: ExportedDocument, chunks: Sequence[Chunk], passages: Sequence[_Passage]) -> str:

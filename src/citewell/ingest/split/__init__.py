@@ -17,13 +17,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from citewell.ingest.split.bounds import Bounds, CountTokens
-from citewell.ingest.split.context import BREADCRUMB, LONGEST, context_text, heading_line
+from citewell.ingest.split.context import BREADCRUMB, LONGEST, ContextTerms, heading_line
 from citewell.ingest.split.cut import Part, cut
 from citewell.ingest.split.outline import Outline, outline_markdown, outline_text
 from citewell.ingest.split.sections import section_ranges
 from citewell.model import Heading, TextFormat
 
-__all__ = ["MAXIMUM", "SMALL", "TARGET", "VERSION", "Passage", "Split", "context_text", "split"]
+__all__ = ["MAXIMUM", "SMALL", "TARGET", "VERSION", "ContextTerms", "Passage", "Split", "split"]
 
 VERSION = "1"
 """Changes when the same text would be split otherwise; part of every document's fingerprint."""
