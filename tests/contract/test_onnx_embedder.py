@@ -186,3 +186,24 @@ def test_a_compound_in_camel_case_is_read_as_its_words(model: UseMultilingual) -
     whole = model.embed_query("KubePodCrashLooping on HTTPServer")
     assert np.array_equal(whole, model.embed_query("Kube Pod Crash Looping on HTTP Server"))
     assert model.count_tokens("KubePodCrashLooping") == model.count_tokens("Kube Pod Crash Looping")
+
+
+@pytest.mark.requirement("INGEST-4")
+@pytest.mark.parametrize(
+    ("text", "characters"),
+    [
+        ("", 0),
+        ("disk full", 9),
+        ("fooBarBaz", 11),
+        ("ABc", 4),
+        ("aB", 2),
+        ("中文é", 3),
+        ("ﷺ", 18),
+        ("①ﬁ", 3),
+        ("xYz中ﬁ", 7),
+    ],
+)
+def test_a_text_has_at_most_a_token_for_each_character_after_normalisation_and_three(
+    text: str, characters: int
+) -> None:
+    assert UseMultilingual().count_tokens(text) == characters + 3

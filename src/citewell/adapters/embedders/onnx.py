@@ -17,6 +17,7 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ _DIMENSIONS = 512
 _MAX_TOKENS = 2_048
 _FRAME = 3  # the tokenizer's marks of beginning and end, and the space that it puts in front
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMPS = re.compile(r"[A-Z](?<=[A-Za-z0-9].)[a-z]", re.DOTALL)  # as many, found in a sixth of the time
+_ODD = re.compile(r"[^\x00-\x7f\u4e00-\u9fff]")  # ASCII and Chinese characters stay one when normalised
 _PREPARATION = "camel-1"  # changes when the same text would be given to the graph otherwise
 _FATAL = 4  # onnxruntime's log severity; whatever fails is raised as well
 
@@ -87,10 +90,11 @@ class UseMultilingual:
         SentencePiece, as this model has it, never cuts a normalised character in two; English prose has about a
         quarter as many tokens, Chinese half. Never too low, and 0.2 ms for 1,000 Chinese characters.
         """
-        text = _HUMP.sub(" ", text)
+        count = len(text) + len(_HUMPS.findall(text)) + _FRAME
         if text.isascii():
-            return len(text) + _FRAME
-        return sum(len(unicodedata.normalize("NFKC", character)) for character in text) + _FRAME
+            return count
+        odd = _ODD.findall(text)
+        return count - len(odd) + sum(map(_width, odd))
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Float32 [len(texts), 512], rows of unit length, in the order of the texts; [0, 512] for none.
@@ -145,6 +149,12 @@ class UseMultilingual:
             if self._session is None:
                 self._session = _open_session(require(self._path))
             return self._session
+
+
+@lru_cache(1 << 12)
+def _width(character: str) -> int:
+    """How many characters it is when normalised."""
+    return len(unicodedata.normalize("NFKC", character))
 
 
 def _prepare(text: str) -> str:
