@@ -23,7 +23,7 @@ from citewell.model import IngestReport
 
 _RECALL = re.compile(r"recall@(\d+)")
 _BAR, _EIGHTHS, _LINE = 24, " ▏▎▍▌▋▊▉", 96
-_SIGNIFICANT = 0.05
+_SIGNIFICANT, _NAMED = 0.05, 3
 
 
 def ingested(report: IngestReport) -> None:
@@ -89,8 +89,11 @@ def _remarks(found: Evaluation) -> Iterator[str]:
     if dataset.unanswerable:
         yield f"{len(dataset.unanswerable)} questions are left out: nothing answers them"
     for judged in found.judged:
-        for query, why in sorted(judged.run.refused.items()):
+        refused = sorted(judged.run.refused.items())
+        for query, why in refused[:_NAMED]:
             yield f"{judged.run.name} refused {query!r}, which counts as zero: {why}"
+        if len(refused) > _NAMED:
+            yield f"{judged.run.name} refused {_counted(len(refused) - _NAMED, 'more question')}; --json names them"
         if judged.degraded:
             yield f"{judged.degraded} answers of {judged.run.name} are degraded: {_first_cause(judged)}"
 
