@@ -26,7 +26,7 @@ def fragment(values: Mapping[str, object], reasons: Sequence[str] = ()) -> str:
 
 
 def toml(value: object) -> str:
-    """A value as TOML writes it; whole numbers without a point, and an empty text for unset: TOML has no word for it."""
+    """A value as TOML writes it: whole numbers without a point, an empty text for what is unset."""
     if value is None:
         return '""'
     if isinstance(value, Mapping):
