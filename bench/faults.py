@@ -1,6 +1,6 @@
 """Damages every file of a local store in every way that disks, copies and people do, and looks at what it then says.
 
-    python bench/faults.py [--offsets 24] [--database-offsets 400] [--seed 5] [--json FILE]
+    python bench/faults.py [--offsets 24] [--database-offsets 400] [--sample N] [--seed 5] [--json FILE]
 
 A store with documents, an index in files, a log that is not folded in and a session is damaged in a copy each time: a
 flipped bit at many offsets of each file, a file cut off, emptied, gone, turned into a directory, or forbidden. Then it
@@ -19,20 +19,21 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from citewell import EvidenceBlock, Knowledge, LookupResult, Settings
 from citewell.errors import CitewellError, UnknownEvidence
 from citewell.testing.fakes import HashEmbedder
-from recorded import record
+from recorded import ROOT, record
 
 DERIVED = ("index/", "citewell.db-shm", "citewell.lock", "sessions.lock")
 """What may be lost without a loss; names begin so."""
@@ -253,7 +254,7 @@ def tried(fault: Fault, store: Path, folder: Path, truth: Said) -> str:
         shutil.rmtree(copy)
 
 
-def run(store: Path, folder: Path, faults_: Iterator[Fault]) -> tuple[Counter[str], list[str]]:
+def run(store: Path, folder: Path, faults_: Sequence[Fault]) -> tuple[Counter[str], list[str]]:
     """Try all; how often each verdict came, and what went wrong."""
     copy = folder / "sound"
     shutil.copytree(store, copy)
@@ -270,11 +271,31 @@ def run(store: Path, folder: Path, faults_: Iterator[Fault]) -> tuple[Counter[st
     return counts, wrong
 
 
+INJECTING = (
+    "test_search_faults", "test_ingest_faults", "test_local_faults", "test_local_damage", "test_milvus_faults",
+    "test_milvus_damage", "test_http_faults",
+)  # fmt: skip
+"""Tests whose cases each inject a fault into a path, a store, an embedder or an endpoint."""
+
+
+def injected() -> dict[str, int]:
+    """Run the tests that inject faults; how many there were, and how many of them failed."""
+    names = [str(ROOT / "tests" / "unit" / f"{name}.py") for name in INJECTING]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    counts = {kind: int(count) for count, kind in re.findall(r"(\d+) (passed|failed|error)", done.stdout[-300:])}
+    if not counts.get("passed"):
+        raise RuntimeError(done.stdout[-2_000:] + done.stderr[-2_000:])
+    wrong = counts.get("failed", 0) + counts.get("error", 0)
+    return {"injected": counts["passed"] + wrong, "injected_wrong": wrong}
+
+
 def main() -> int:
     """Inflict all; 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--offsets", type=int, default=24)
     parser.add_argument("--database-offsets", type=int, default=400)
+    parser.add_argument("--sample", type=int, help="only so many of them, and no tests")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -283,12 +304,15 @@ def main() -> int:
         folder = Path(name)
         made(folder / "store")
         chance = random.Random(arguments.seed)
-        every = faults(folder / "store", chance, arguments.offsets, arguments.database_offsets)
-        counts, wrong = run(folder / "store", folder, every)
+        every = list(faults(folder / "store", chance, arguments.offsets, arguments.database_offsets))
+        chosen = every if arguments.sample is None else chance.sample(every, arguments.sample)
+        counts, wrong = run(folder / "store", folder, chosen)
     figures = {"faults": counts.total(), **{kind: counts[kind] for kind in (*_FINE, "wrong")}}
+    if arguments.sample is None:
+        figures |= injected()
     print(figures)
     record(arguments.json, f"bench/faults.py --seed {arguments.seed}", {**figures, "wrongs": wrong})
-    return 1 if wrong else 0
+    return 1 if wrong or figures.get("injected_wrong") else 0
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 
 @pytest.mark.requirement("API-2", "API-7")
-@pytest.mark.parametrize("script", ["docs.py", "figures.py"])
+@pytest.mark.parametrize("script", ["docs.py", "figures.py", "reliability.py"])
 def test_the_generated_pages_and_tables_are_current(script: str) -> None:
     command = [sys.executable, str(ROOT / "scripts" / script), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
