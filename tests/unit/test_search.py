@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from citewell.ports import Snapshot, Store
 from citewell.search import StoreSearch
 from citewell.testing.fakes import HashEmbedder
 from citewell.testing.samples import binding_of, change, terms_of
+from citewell.weighing import weigh
 
 EMBEDDER = HashEmbedder()
 
@@ -332,3 +334,47 @@ def test_a_path_of_weight_zero_has_no_say(store: Breakable) -> None:
     policy = SearchPolicy(weights={"lexical": 0.0})
     order = [hit.evidence_key for hit in search(store, "payroll", policy).hits]
     assert order == [hit.evidence_key for hit in search(store, "payroll", mode="dense").hits]
+
+
+def shelf(texts: list[str]) -> Breakable:
+    memory = MemoryStore()
+    memory.bind(binding_of(EMBEDDER))
+    memory.apply([change(f"doc{number:02}", [text], embedder=EMBEDDER) for number, text in enumerate(texts)])
+    return Breakable(memory)
+
+
+@pytest.mark.requirement("RRF-1", "PORT-2")
+def test_each_query_has_its_own_weights_and_the_response_names_them() -> None:
+    store = shelf([*(f"signing key number {number}" for number in range(12)), "lunch is at noon", "payroll of May"])
+    response = search(store)
+    scores = {
+        path: [
+            reason.score
+            for _, reason in sorted((r.rank, r) for h in response.hits for r in h.reasons if r.path == path)
+        ]
+        for path in ("dense", "lexical")
+    }
+    assert response.weights == weigh(scores)
+    assert response.weights["lexical"] != 1.9
+    for hit in response.hits:
+        votes = [response.weights[reason.path] / (60 + reason.rank) for reason in hit.reasons]
+        assert hit.fused_score == pytest.approx(sum(votes))
+
+
+@pytest.mark.requirement("RRF-1", "POST-7")
+def test_a_second_search_for_the_same_query_keeps_its_weights() -> None:
+    store = shelf([*(f"signing key number {number}" for number in range(12)), "lunch is at noon"])
+    port = StoreSearch(store, EMBEDDER, analyze=terms_of)
+    request = SearchRequest("signing key", retrieve_k=50, mode="hybrid")
+    with port.session() as session:
+        first = session.search(request)
+        again = session.search(replace(request, exclude_documents=("doc00", "doc01", "doc02", "doc03")))
+    port.close()
+    assert again.weights == first.weights
+
+
+@pytest.mark.requirement("RRF-1")
+def test_weights_that_are_set_hold_for_every_query() -> None:
+    """Trial I10."""
+    store = shelf([f"signing key number {number}" for number in range(12)])
+    assert search(store, policy=SearchPolicy(weights={"lexical": 1.5})).weights == {"dense": 1.0, "lexical": 1.5}

@@ -16,6 +16,7 @@ from citewell.checks import as_number, shown
 from citewell.config.tokens import read_tokens
 from citewell.errors import ConfigError
 from citewell.model import PATHS, Budget, LookupPolicy, SearchPolicy, SessionPolicy
+from citewell.weighing import WEIGHTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def _weights(name: str, raw: object) -> Mapping[str, float]:
         if path not in PATHS:
             raise refuse(f"{name}.{path}", table[path], f"a weight for one of {', '.join(PATHS)}")
     weight = _real(0.0)
-    return {**_SEARCH.weights, **{path: weight(f"{name}.{path}", table[path]) for path in PATHS if path in table}}
+    return {**WEIGHTS, **{path: weight(f"{name}.{path}", table[path]) for path in PATHS if path in table}}
 
 
 def _words(name: str, raw: object) -> tuple[str, ...]:
@@ -205,7 +206,12 @@ KEYS: tuple[Key, ...] = (
         "dense: one vector search; hybrid: dense, dense_filtered and lexical, fused.",
     ),
     Key("retrieval.search.rrf-k", _positive, _SEARCH.rrf_k, "The constant k of reciprocal rank fusion."),
-    Key("retrieval.search.weights", _weights, _SEARCH.weights, "The weight of each path's ranking in the fusion."),
+    Key(
+        "retrieval.search.weights",
+        _optional(_weights),
+        _SEARCH.weights,
+        "The weight of each path's ranking in the fusion, the same for every query; unset = each query's own.",
+    ),
     Key("retrieval.search.paths", _paths, _SEARCH.paths, "The paths that may run in hybrid mode."),
     Key(
         "retrieval.search.timeout",

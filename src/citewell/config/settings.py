@@ -227,7 +227,7 @@ def _field(name: str) -> str:
 
 def _assemble(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
     try:
-        check_weights(values["retrieval.search.weights"], paths=values["retrieval.search.paths"])
+        check_weights(values["retrieval.search.weights"] or {}, paths=values["retrieval.search.paths"])
     except InvalidRequest as error:
         raise ConfigError(f"retrieval.search.weights: {error.message}", way_out=error.way_out) from error
     return Settings(

@@ -45,12 +45,14 @@ class Recorded:
         similarity: by key; a key whose similarity is unknown is left out.
         identifiers: of the query.
         excepted: by key, the title, breadcrumb and text of each hit that no floor drops.
+        scores: by path, the raw scores along its ranking.
     """
 
     rankings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     similarity: Mapping[str, float] = field(default_factory=dict)
     identifiers: tuple[str, ...] = ()
     excepted: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def read(outcome: LookupOutcome) -> Recorded:
     candidates, kept = outcome.trace.candidates, set(outcome.trace.kept_identifiers)
     return Recorded(
         rankings={path: ranking for path in PATHS if (ranking := _ranking(candidates, path))},
+        scores={path: scores for path in PATHS if (scores := _scores(candidates, path))},
         similarity={intern(c.evidence_key): c.similarity for c in candidates if c.similarity is not None},
         identifiers=tuple(identifiers(outcome.query)),
         excepted={
@@ -119,6 +122,12 @@ def _ranking(candidates: tuple[Candidate, ...], path: str) -> tuple[str, ...]:
     """The keys that a path found, by its rank."""
     ranked = [(reason.rank, c.evidence_key) for c in candidates for reason in c.reasons if reason.path == path]
     return tuple(intern(key) for _, key in sorted(ranked))
+
+
+def _scores(candidates: tuple[Candidate, ...], path: str) -> tuple[float, ...]:
+    """The raw scores of a path, by its rank."""
+    ranked = [(reason.rank, reason.score) for c in candidates for reason in c.reasons if reason.path == path]
+    return tuple(score for _, score in sorted(ranked))
 
 
 def _place(candidate: Candidate) -> Candidate:

@@ -104,7 +104,7 @@ def _weights(setting: Setting, paths: Sequence[str]) -> list[tuple[tuple[str, fl
     tables = [{"dense": 1.0, "dense_filtered": 1.0, "lexical": weight} for weight in (1.0, *_HEAVIER)]
     tables += [{"dense": weight, "dense_filtered": 1.0, "lexical": 1.0} for weight in _HEAVIER]
     return list(
-        dict.fromkeys([setting.weights, *(tuple(table.items()) for table in tables if _allowed(table, paths))])
+        dict.fromkeys([setting.weights, None, *(tuple(table.items()) for table in tables if _allowed(table, paths))])
     )
 
 

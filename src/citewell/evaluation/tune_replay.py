@@ -15,6 +15,7 @@ from citewell.evaluation.recorded import Recorded
 from citewell.fusion import fuse
 from citewell.model import Candidate, LookupPolicy, Mode, Refined, SearchPolicy
 from citewell.postprocess import full_documents, refine
+from citewell.weighing import weigh
 
 _HEAD: Final = 3
 """So many times return-n candidates are looked at first: what is kept of them doesn't depend on those below."""
@@ -26,12 +27,12 @@ class Setting:
 
     Attributes:
         mode, rrf_k: of the search.
-        weights: by path, in the order of PATHS.
+        weights: by path, in the order of PATHS; None = each query's own (`citewell.weighing`).
         retrieve_k, max_chunks_per_document, min_similarity: of the lookup.
     """
 
     mode: Mode
-    weights: tuple[tuple[str, float], ...]
+    weights: tuple[tuple[str, float], ...] | None
     rrf_k: float
     retrieve_k: int
     max_chunks_per_document: int
@@ -42,7 +43,7 @@ class Setting:
         """Those in force."""
         return cls(
             search.mode,
-            tuple(search.weights.items()),
+            None if search.weights is None else tuple(search.weights.items()),
             search.rrf_k,
             lookup.retrieve_k,
             lookup.max_chunks_per_document,
@@ -100,12 +101,20 @@ def _cut(
 
 
 def _fused(setting: Setting, rankings: Mapping[str, Sequence[str]], recorded: Recorded) -> list[str]:
-    # Here a per-query weighting would have its say, before the fusion.
-    weights = dict(setting.weights) if setting.mode == "hybrid" else None
+    weights = _weighed(setting, rankings, recorded) if setting.mode == "hybrid" else None
     known = recorded.similarity
     similarity = {key: known[key] for ranking in rankings.values() for key in ranking if key in known}
     fused = fuse(rankings, k=setting.rrf_k, weights=weights, similarity=similarity)
     return [entry.key for entry in fused]
+
+
+def _weighed(setting: Setting, rankings: Mapping[str, Sequence[str]], recorded: Recorded) -> dict[str, float]:
+    """As the search weighs; by what the query found first, for a refill keeps the weights."""
+    if setting.weights is not None:
+        return dict(setting.weights)
+    scores = {path: recorded.scores[path][: setting.retrieve_k] for path in recorded.scores}
+    own = weigh(scores, k=setting.rrf_k)
+    return {path: own.get(path, 1.0) for path in rankings}
 
 
 def _refined(

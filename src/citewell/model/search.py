@@ -86,16 +86,15 @@ class SearchPolicy:
     Attributes:
         mode: used when a request names none.
         rrf_k: the constant of reciprocal rank fusion, > 0.
-        weights: of each path; a path not named weighs 1. The defaults were chosen by measurement, leaving one set out
-            at a time (docs/figures.md): with the default model the lexical path is the better one on most sets, and
-            1.9 is as far as two paths together still outweigh it (RRF-5).
+        weights: of each path, the same for every query; a path not named weighs 1. None = each query's own, from how
+            sharply each path's scores fall (`citewell.weighing`).
         paths: those that may run in hybrid mode.
         timeout_s: how long a path, the query's embedding and the reading of chunks are waited for, each.
     """
 
     mode: Mode = "dense"
     rrf_k: float = 60
-    weights: Mapping[str, float] = field(default_factory=lambda: {"dense": 1.0, "dense_filtered": 1.0, "lexical": 1.9})
+    weights: Mapping[str, float] | None = None
     paths: tuple[Path, ...] = PATHS
     timeout_s: float = 20.0
 

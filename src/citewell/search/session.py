@@ -45,6 +45,7 @@ from citewell.search.outcome import (
     skipped,
 )
 from citewell.search.plan import Plan, plan
+from citewell.weighing import WEIGHTS, weigh
 
 Find = Callable[[int, Filters], tuple[Scored, ...]]
 """A path's search on a snapshot: (how many, filters) -> ranking."""
@@ -138,6 +139,7 @@ class _Session:
     def __init__(self, parts: _Parts, calls: OnSnapshot) -> None:
         self._parts, self._calls, self._view = parts, calls, calls.view
         self._embedded: dict[str, Embedded] = {}
+        self._weighed: dict[str, dict[str, float]] = {}
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """See KnowledgeSearchPort.search."""
@@ -204,7 +206,8 @@ class _Session:
         rankings = {path: outcomes[path].ranking for path in PATHS if path in outcomes and outcomes[path].ranking}
         similarity, missing = similarities(rankings, embedded, self._calls)
         hybrid = request.mode == "hybrid"
-        fused = self._fuse(rankings, similarity, hybrid=hybrid)
+        weights = self._weights(request.query, rankings) if hybrid else {}
+        fused = self._fuse(rankings, weights, similarity)
         chunks, doubts = believable(self.fetch([entry.key for entry in fused]), rankings, request)
         causes = [report.cause for report in reports if report.status == "failed"] + doubts
         return SearchResponse(
@@ -216,10 +219,21 @@ class _Session:
             paths=tuple(reports),
             degraded=tuple(causes if causes or not missing else [f"similarity: {missing.message}"]),
             embed_milliseconds=embedded.milliseconds,
-            weights={path: self._parts.policy.weights.get(path, 1.0) for path in rankings} if hybrid else {},
+            weights=weights,
         )
 
-    def _fuse(self, rankings: Rankings, similarity: Mapping[str, float], *, hybrid: bool) -> tuple[Fused, ...]:
-        keys: dict[str, Sequence[str]] = {path: [each.key for each in ranking] for path, ranking in rankings.items()}
+    def _weights(self, query: str, rankings: Rankings) -> dict[str, float]:
+        """Of the paths that found something; a refill asks again about the same query and keeps its weights."""
         policy = self._parts.policy
-        return fuse(keys, k=policy.rrf_k, weights=policy.weights if hybrid else None, similarity=similarity)
+        if policy.weights is not None:
+            return {path: policy.weights.get(path, 1.0) for path in rankings}
+        if query not in self._weighed:
+            scores = {path: [each.score for each in ranking] for path, ranking in rankings.items()}
+            self._weighed[query] = weigh(scores, k=policy.rrf_k)
+        return {path: self._weighed[query].get(path, WEIGHTS[path]) for path in rankings}
+
+    def _fuse(
+        self, rankings: Rankings, weights: Mapping[str, float], similarity: Mapping[str, float]
+    ) -> tuple[Fused, ...]:
+        keys: dict[str, Sequence[str]] = {path: [each.key for each in ranking] for path, ranking in rankings.items()}
+        return fuse(keys, k=self._parts.policy.rrf_k, weights=weights, similarity=similarity)
