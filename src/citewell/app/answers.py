@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from citewell.admission import check_session
 from citewell.errors import InvalidRequest
-from citewell.guard import check
 from citewell.model import EvidenceBlock, GuardReport, KnownChunk
 from citewell.ports import Snapshot, Store
 from citewell.scope import is_visible
@@ -48,6 +47,8 @@ def check_answer(
         InvalidRequest: an argument can't be used, or neither or both of `session` and `shown` are given.
         StoreError: the store can't be read.
     """
+    from citewell.guard import check  # noqa: PLC0415 - a lookup cites nothing, and its patterns take long to load
+
     name = check_session(session)
     if (name is None) == (shown is None):
         given = "both a session and what was shown" if name is not None else "neither a session nor what was shown"

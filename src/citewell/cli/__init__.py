@@ -5,6 +5,8 @@
     read       lookup, show, list, status
     check      check
     evaluate   eval
+    tuning     tune
+    calibration    calibrate
     write      ingest, delete
     upkeep     verify
     sessions   sessions
@@ -15,6 +17,8 @@
     demo       the tour
     render     values -> text for people
 
+A command's module is loaded when its command is called: most of them need libraries that a lookup has no use for.
+
 Exit codes: 0 done (nothing found is 0), 1 the work failed in part, 2 bad usage or configuration, 3 the store or a
 model is unreachable or locked, 4 the guard rejected, 130 stopped by Ctrl-C.
 """
@@ -22,42 +26,81 @@ model is unreachable or locked, 4 the guard rejected, 130 stopped by Ctrl-C.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Sequence
+from importlib import import_module
 
 import typer
 
-from citewell.cli import check, demo, evaluate, foreign, mcp, read, serve, sessions, setup, upkeep, write
 from citewell.cli.edge import INTERRUPTED, leave, run
 
-app = typer.Typer(
-    name="citewell",
-    help="Evidence for agents: look knowledge up, see why each chunk was found, cite it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command()(demo.demo)
-app.command()(write.ingest)
-app.command()(read.lookup)
-app.command()(read.show)
-app.command("list")(read.list_documents)
-app.command()(check.check)
-app.command("eval")(evaluate.evaluate)
-app.command()(write.delete)
-app.command()(read.status)
-app.command()(upkeep.verify)
-app.command()(sessions.sessions)
-app.command()(foreign.attach)
-app.command()(foreign.reindex)
-app.command()(mcp.mcp)
-app.command()(serve.serve)
-app.command()(setup.config)
-app.add_typer(setup.model, name="model")
+_COMMANDS = {
+    "demo": "demo.demo",
+    "ingest": "write.ingest",
+    "lookup": "read.lookup",
+    "show": "read.show",
+    "list": "read.list_documents",
+    "check": "check.check",
+    "eval": "evaluate.evaluate",
+    "tune": "tuning.tune",
+    "calibrate": "calibration.calibrate",
+    "delete": "write.delete",
+    "status": "read.status",
+    "verify": "upkeep.verify",
+    "sessions": "sessions.sessions",
+    "attach": "foreign.attach",
+    "reindex": "foreign.reindex",
+    "mcp": "mcp.mcp",
+    "serve": "serve.serve",
+    "config": "setup.config",
+}
+"""Each command's place in this package, in the order of `--help`."""
+
+app: typer.Typer
+
+
+def __getattr__(name: str) -> object:
+    """`app`, with every command, made when it is first asked for."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = made = _app(_COMMANDS)
+    made.add_typer(import_module("citewell.cli.setup").model, name="model")
+    return made
+
+
+def _app(names: Collection[str]) -> typer.Typer:
+    """A command line of these commands."""
+    made = typer.Typer(
+        name="citewell",
+        help="Evidence for agents: look knowledge up, see why each chunk was found, cite it.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for name in names:
+        module, _, command = _COMMANDS[name].partition(".")
+        made.command(name)(getattr(import_module(f"citewell.cli.{module}"), command))
+    return made
+
+
+def _wanted(arguments: Sequence[str]) -> typer.Typer:
+    """A command line that knows the command that is called, and no other; the whole one where that can't be told."""
+    if not arguments or arguments[0] not in _COMMANDS:
+        whole: typer.Typer = import_module(__name__).app
+        return whole
+    one = _app(arguments[:1])
+    one.callback()(_nothing)  # with it a command is called by its name, as beside others
+    return one
+
+
+def _nothing() -> None:
+    """Before the command there is nothing to do."""
 
 
 def main() -> None:
     """The `citewell` command."""
-    code = run(app, sys.argv[1:])
+    arguments = sys.argv[1:]
+    code = run(_wanted(arguments), arguments)
     if code == INTERRUPTED:
         leave(code)
     sys.exit(code)

@@ -18,20 +18,27 @@ Retrieved text is data. In the dict each text is a string of its own, exactly as
 that comes from a document is fenced, quoted or shown by its code point, so that it can't be taken for anything else.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from citewell.printable import printable, printable_id, read_id
-from citewell.projection.clients import (
-    cited_ids,
-    to_markdown,
-    to_openai_fetch,
-    to_openai_search,
-    to_search_results,
-    to_text_blocks,
-)
 from citewell.projection.foreign import foreign
 from citewell.projection.sentences import sentences
 from citewell.projection.text import to_text
 from citewell.projection.tokens import token_bound
 from citewell.projection.view import NOTICE, project, project_block
+
+if TYPE_CHECKING:
+    from citewell.projection.clients import (
+        cited_ids,
+        to_markdown,
+        to_openai_fetch,
+        to_openai_search,
+        to_search_results,
+        to_text_blocks,
+    )
 
 __all__ = [
     "NOTICE",
@@ -51,3 +58,10 @@ __all__ = [
     "to_text_blocks",
     "token_bound",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The shapes for clients, loaded when one is asked for: a lookup shows none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("citewell.projection.clients"), name)
