@@ -228,7 +228,7 @@ class _Session:
         if policy.weights is not None:
             return {path: policy.weights.get(path, 1.0) for path in rankings}
         if query not in self._weighed:
-            scores = {path: [each.score for each in ranking] for path, ranking in rankings.items()}
+            scores: dict[str, list[float]] = {path: [each.score for each in found] for path, found in rankings.items()}
             self._weighed[query] = weigh(scores, k=policy.rrf_k)
         return {path: self._weighed[query].get(path, WEIGHTS[path]) for path in rankings}
 
