@@ -42,11 +42,15 @@ def same(what: str, found: object, expected: object) -> None:
 
 
 class Observer:
-    """Looks at a store through its public face, and at its files."""
+    """Looks at a store through its public face, and at the files of one of our own.
 
-    def __init__(self, location: Path) -> None:
+    Args:
+        location: a directory of the embedded engine, or as text that of another.
+    """
+
+    def __init__(self, location: Path | str) -> None:
         self.location = location
-        self.knowledge = Knowledge.open(location, settings=Settings(), embedder=HashEmbedder())
+        self.open()
 
     def everything(
         self,
@@ -148,7 +152,8 @@ class Observer:
         """`verify` finds nothing, no table holds a row too many, and vectors are those of a store filled in one go."""
         same("findings", self.knowledge.verify().findings, ())
         chunks = len(world.chunks)
-        same("rows", rows_of(self.location), {"documents": len(world.held), "chunks": chunks, "features": chunks})
+        if isinstance(self.location, Path):
+            same("rows", rows_of(self.location), {"documents": len(world.held), "chunks": chunks, "features": chunks})
         own = self.similarities()
         with tempfile.TemporaryDirectory() as folder:
             fresh = Observer(Path(folder) / "fresh")
@@ -167,6 +172,10 @@ class Observer:
     def reopen(self) -> None:
         """Close the store and open it again."""
         self.close()
+        self.open()
+
+    def open(self) -> None:
+        """Take hold of the store."""
         self.knowledge = Knowledge.open(self.location, settings=Settings(), embedder=HashEmbedder())
 
     def close(self) -> None:

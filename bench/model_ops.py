@@ -1,6 +1,6 @@
 """Random operations on a store and on a plain dict side by side; after each one both must say the same (INGEST-5, 7).
 
-    python bench/model_ops.py [--operations 500] [--seed 1 [2 ...]] [--json FILE]
+    python bench/model_ops.py [--operations 500] [--seed 1 [2 ...]] [--engine lite] [--json FILE]
 
 Files are added, edited, grown, shrunk, emptied, renamed, removed, given other front matter; the folder is ingested with
 and without `prune`, under other categories and labels; documents come and go through the API; ingestions are killed
@@ -29,13 +29,15 @@ from recorded import record
 _DEEP_CHECK_EVERY = 25
 
 
-def perform(operations: int, seed: int, folder: Path, tell: Callable[[Counter[str]], None]) -> Counter[str]:
+def perform(
+    operations: int, seed: int, folder: Path, tell: Callable[[Counter[str]], None], engine: str = "local"
+) -> Counter[str]:
     """Run so many operations; how often each came, which is told at each deep check too.
 
     Raises:
         DifferenceError: the first difference, with the seed and the operations before it.
     """
-    run, last = Run(folder, seed), deque[str](maxlen=12)
+    run, last = Run(folder, seed, engine), deque[str](maxlen=12)
     try:
         for number in range(1, operations + 1):
             deep = number % _DEEP_CHECK_EVERY == 0 or number == operations
@@ -58,10 +60,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--operations", type=int, default=500, help="with each seed")
     parser.add_argument("--seed", type=int, nargs="+", default=[1])
+    parser.add_argument("--engine", choices=["local", "lite"], default="local")
     parser.add_argument("--json", type=Path, help="where to write the figures too, while they grow")
     arguments = parser.parse_args()
     seeds = " ".join(map(str, arguments.seed))
     command = f"bench/model_ops.py --operations {arguments.operations} --seed {seeds}"
+    if arguments.engine != "local":
+        command += f" --engine {arguments.engine}"
 
     started, done = time.perf_counter(), Counter[str]()
 
@@ -73,7 +78,7 @@ def main() -> int:
     for seed in arguments.seed:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                counts = perform(arguments.operations, seed, Path(folder), tell)
+                counts = perform(arguments.operations, seed, Path(folder), tell, arguments.engine)
             except DifferenceError as error:
                 print(error)
                 return 1

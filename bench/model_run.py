@@ -22,11 +22,18 @@ _LONGEST_KILL_S = 0.25
 
 
 class Run:
-    """The store, the folder and the model, and the operations on all three."""
+    """The store, the folder and the model, and the operations on all three.
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    Args:
+        folder: empty.
+        seed: of all that is random.
+        engine: `local`, or `lite` for Milvus Lite, which one process has to itself.
+    """
+
+    def __init__(self, folder: Path, seed: int, engine: str = "local") -> None:
         self.chance = random.Random(seed)
-        self.docs, self.location = folder / "docs", folder / "kb"
+        self.docs, self.is_shared = folder / "docs", engine == "local"
+        self.location: Path | str = folder / "kb" if self.is_shared else f"milvus:{folder / 'kb.db'}"
         self.docs.mkdir()
         self.writer, self.reader = Observer(self.location), Observer(self.location)
         self.world = World()
@@ -237,8 +244,13 @@ class Run:
         for _ in range(self.chance.randint(1, 5)):
             self.chance.choice([Run.add, Run.edit, Run.edit, Run.empty, Run.retag, Run.rename])(self)
         delay = self.chance.uniform(0, _LONGEST_KILL_S)
+        if not self.is_shared:
+            self.close()
         complete = killed_round(self.location, self.docs, delay).complete
-        if self.chance.random() < 0.5:
+        if not self.is_shared:
+            self.writer.open()
+            self.reader.open()
+        elif self.chance.random() < 0.5:
             self.writer.reopen()
         new = {name: self.world.version(name, Arguments()) for name in self.world.files}
         seen = {name: self.seen(name, version) for name, version in new.items()}
