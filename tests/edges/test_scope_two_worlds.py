@@ -120,7 +120,7 @@ def test_the_inspector_shows_a_caller_the_same_with_and_without_others_documents
 
 async def over_mcp(mcp: Client) -> dict[str, object]:
     said: dict[str, object] = {}
-    calls: list[tuple[str, dict[str, object]]] = [
+    calls: list[tuple[str, Any]] = [
         *(("lookup_knowledge", {"query": query, "session": "s", "neighbours": 1}) for query in QUERIES),
         *(("search", {"query": query}) for query in QUERIES),
         *(("read_evidence", {"id": key, "neighbours": 2}) for key in KEYS),

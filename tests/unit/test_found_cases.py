@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from citewell import guard
 from citewell.adapters.readers import FileReader
 from citewell.config import Settings
 from citewell.config.parse import parse_environment, parse_file
 from citewell.errors import ConfigError
+from citewell.ingest.ignore import Rules
 
 TOO_DEEP: Mapping[str, tuple[str, str]] = {
     "a YAML list in itself": ("server: {cors-origins: " + "[" * 5_000, "a.yaml"),
@@ -92,3 +95,40 @@ def test_a_line_of_unclosed_passthroughs_is_read_in_one_pass() -> None:
     """Each looked for its end to the end of the line: a megabyte took minutes."""
     text = FileReader().read(b"pass:[" * 50_000, "a.adoc").text
     assert text.startswith("pass:[pass:[")
+
+
+@pytest.mark.requirement("INGEST-6")
+@pytest.mark.parametrize("line", ["[z-a].md", "x[k-1]", "[a#chunk-1]"])
+def test_a_range_from_behind_to_before_in_an_ignore_file_matches_nothing(line: str) -> None:
+    """It ended the whole ingestion."""
+    rules = Rules([line, "*.log"])
+    assert rules.verdict("a.log", folder=False) is True
+    assert rules.verdict("k.md", folder=False) is None
+
+
+@pytest.mark.requirement("INGEST-6")
+def test_a_pattern_of_many_stars_is_looked_for_in_one_pass() -> None:
+    """Six stars took a minute for a name of a hundred letters."""
+    rules = Rules(["*a" * 60 + "*b"])
+    assert rules.verdict("a" * 250, folder=False) is None
+    assert rules.verdict("a" * 250 + "b", folder=False) is True
+    assert rules.verdict("x/" + "ca" * 60 + "b", folder=False) is True
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """A glob without folders, from its definition."""
+    if not pattern or not name:
+        return not name and not pattern.strip("*")
+    if pattern[0] == "*":
+        return _matches(pattern[1:], name) or _matches(pattern, name[1:])
+    return pattern[0] in ("?", name[0]) and _matches(pattern[1:], name[1:])
+
+
+@pytest.mark.requirement("INGEST-6")
+@given(
+    st.lists(st.sampled_from(["*", "a", "b", "?", "*a", "b*"]), min_size=2, max_size=7).map("".join),
+    st.text("ab", min_size=1, max_size=8),
+)
+def test_stars_match_what_their_definition_says(pattern: str, name: str) -> None:
+    pattern = f"a{pattern.replace('**', '*a*')}"
+    assert (Rules([pattern]).verdict(f"a{name}", folder=False) is True) is _matches(pattern, f"a{name}")

@@ -126,6 +126,9 @@ class Filling:
                 callers who must not learn of the others.
             progress: called now and then with what has been done.
         """
+        given: object = documents
+        if not isinstance(given, Iterable):
+            raise InvalidRequest(f"documents can't be {shown(given)}", way_out="Give a list of Document values.")
         report = self._ingestion().documents(documents, apart=apart, progress=progress)
         self._filled()
         return report
@@ -153,7 +156,7 @@ def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     # An empty text would be the working folder, which nobody means by it.
     good = [Path(path) for path in chosen if isinstance(path, str | Path) and path != ""]
     if len(good) < len(chosen):
-        bad = next(path for path in chosen if path == "" or not isinstance(path, str | Path))
+        bad = next(path for path in chosen if not isinstance(path, str | Path) or path == "")
         raise InvalidRequest(
             f"a path can't be {shown(bad)}", way_out="Name a file or a folder; '.' is the working folder."
         )

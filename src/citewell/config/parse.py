@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from citewell.checks import shown
 from citewell.config.keys import KEYS
@@ -76,7 +77,7 @@ def _load_yaml(text: str) -> object:
         raise ValueError(f"{problem or 'no YAML'}, line {mark.line + 1}" if mark else str(error)) from error
 
 
-def _flatten(value: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+def _flatten(value: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, object]]:
     for name, inner in value.items():
         key = f"{prefix}{name if isinstance(name, str) else shown(name)}"
         dotted = _normalize(key)

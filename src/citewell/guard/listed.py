@@ -39,7 +39,7 @@ def listed(item: str, ledger: Ledger) -> Written:
 def _spans(text: str) -> list[tuple[int, int]]:
     """What the id may be: all of it, then without one layer after the other around it, then without a label too."""
     start, end = 0, len(text)
-    found = []
+    found: list[tuple[int, int]] = []
     while (start, end) not in found and len(found) < _LAYERS:
         found.append((start, end))
         start, end = _peeled(text, start, end)

@@ -14,11 +14,17 @@ from typing import Literal
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from citewell.checks import check_list, shown
 from citewell.errors import InvalidRequest
 
 Reason = Literal["glob", ".citewellignore", ".gitignore"]
 
 _ALL = frozenset({"*", "**", "**/*", "/**", "/**/*"})
+
+
+# What stands between two stars of a name is best found at its first place: no other one lets more match. Said so, a
+# pattern of many stars is looked for in one pass; else each star tries every place for each place of the others.
+_STAR = re.compile(r"\[\^/\]\*(?P<piece>(?:[^()/\[\]\\*+?|$]|\\.|\[(?:[^\]\\]|\\.)+\])+)(?=\[\^/\]\*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +63,14 @@ def _pattern(line: str) -> _Pattern | None:
     folders_only = body.endswith("/")
     try:
         compiled = GitIgnoreSpecPattern(_for_one_level(body.removesuffix("/")))
-    except ValueError:
+        # A range from behind to before, `[z-a]`, is an error of `re`'s, and matches nothing for git.
+        regex = compiled.regex and re.compile(_STAR.sub(r"(?>[^/]*?\g<piece>)", compiled.regex.pattern))
+    except (ValueError, re.error):
         return None
-    if compiled.include is None or compiled.regex is None:
+    if compiled.include is None or regex is None:
         return None
     # A second `!` is an ordinary character for git, for pathspec another negation; a file so named is rare enough.
-    return _Pattern(compiled.regex, matches=not negated, folders_only=folders_only)
+    return _Pattern(regex, matches=not negated, folders_only=folders_only)
 
 
 def _for_one_level(body: str) -> str:
@@ -140,10 +148,10 @@ def selection(
 
 
 def _globs(name: str, globs: str | Sequence[str]) -> Rules:
-    chosen: list[object] = [globs] if isinstance(globs, str) else list(globs)
+    chosen: list[object] = [globs] if isinstance(globs, str) else check_list(name, globs, wanted="a list of globs")
     for glob in chosen:
         if not (isinstance(glob, str) and Rules([glob])):
             raise InvalidRequest(
-                f"{name} can't be {glob!r}: it matches nothing", way_out="Give a glob such as '*.md' or 'drafts/'."
+                f"{name} can't be {shown(glob)}: it matches nothing", way_out="Give a glob such as '*.md' or 'drafts/'."
             )
     return Rules(str(glob) for glob in chosen)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.admission import check_category, check_labels
+from citewell.checks import shown
 from citewell.errors import CitewellError, InvalidRequest, StoreConflict
 from citewell.ingest import split
 from citewell.ingest.catalogue import Catalogue
@@ -154,7 +155,9 @@ class Ingestion:
 
 def _checked_prefix(prefix: object) -> str:
     if not isinstance(prefix, str):
-        raise InvalidRequest(f"a prefix can't be {prefix!r}", way_out="Give a text such as 'docs/', or leave it out.")
+        raise InvalidRequest(
+            f"a prefix can't be {shown(prefix)}", way_out="Give a text such as 'docs/', or leave it out."
+        )
     return prefix
 
 

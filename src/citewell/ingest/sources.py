@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -76,6 +76,7 @@ def _raw_source(document: RawDocument, reader: Reader) -> Source:
     doc_id, data = check_doc_id(document.doc_id), document.data
     if not isinstance(data, bytes):
         raise InvalidRequest(f"the data of {shown(doc_id)} is {type(data).__name__}, not bytes")
+    _check_written(document, ("doc_id", "source"))
     name = PurePosixPath(doc_id)
     return Source(
         doc_id=doc_id,
@@ -110,14 +111,22 @@ def _check_texts(document: Document, doc_id: str, texts: Texts) -> None:
         value = getattr(document, name)
         if not isinstance(value, str):
             raise InvalidRequest(f"the {name} of {shown(doc_id)} is {type(value).__name__}, not text")
-    if not isinstance(document.format, str) or document.format not in texts:
+    given: object = document.format
+    if not isinstance(given, str) or given not in texts:
         raise InvalidRequest(
-            f"the format of {shown(doc_id)} can't be {shown(document.format)}",
+            f"the format of {shown(doc_id)} can't be {shown(given)}",
             way_out=f"Choose one of {', '.join(texts)}.",
         )
-    for name in ("doc_id", "title", "source"):
+    _check_written(document, ("doc_id", "title", "source"))
+
+
+def _check_written(document: Document | RawDocument, names: Sequence[str]) -> None:
+    for name in names:
+        value = getattr(document, name)
+        if name != "doc_id" and not isinstance(value, str):
+            raise InvalidRequest(f"the {name} of {shown(_shown_id(document, 0))} is {type(value).__name__}, not text")
         try:
-            str(getattr(document, name)).encode("utf-8")
+            str(value).encode("utf-8")
         except UnicodeEncodeError:
             raise InvalidRequest(f"the {name} of {shown(_shown_id(document, 0))} holds a lone surrogate") from None
 

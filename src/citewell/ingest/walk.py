@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from citewell.checks import shown
 from citewell.errors import CitewellError, InvalidRequest
 from citewell.identity import check_doc_id, normalize_id
 from citewell.ingest.ignore import EVERYTHING, Level, Reason, Selection, left_out
@@ -122,12 +123,12 @@ def _check(paths: Sequence[Path]) -> None:
             path.stat()
             str(path.absolute()).encode()
         except (FileNotFoundError, NotADirectoryError):
-            raise InvalidRequest(f"there is no file or folder {str(path)!r}", way_out="Check the path.") from None
+            raise InvalidRequest(f"there is no file or folder {shown(str(path))}", way_out="Check the path.") from None
         except UnicodeEncodeError:
-            detail = f"the path {str(path)!r} is not valid Unicode as a whole"
+            detail = f"the path {shown(str(path))} is not valid Unicode as a whole"
             raise InvalidRequest(detail, way_out="Rename the folder that is not.") from None
         except (OSError, ValueError) as error:
-            detail = f"{str(path)!r} can't be looked at: {getattr(error, 'strerror', None) or error}"
+            detail = f"{shown(str(path))} can't be looked at: {getattr(error, 'strerror', None) or error}"
             raise InvalidRequest(detail, way_out="Check the path, and who may read it.") from error
 
 
