@@ -126,8 +126,8 @@ def _ranking(candidates: tuple[Candidate, ...], path: str) -> tuple[str, ...]:
 
 def _scores(candidates: tuple[Candidate, ...], path: str) -> tuple[float, ...]:
     """The raw scores of a path, by its rank."""
-    ranked = [(reason.rank, reason.score) for c in candidates for reason in c.reasons if reason.path == path]
-    return tuple(score for _, score in sorted(ranked))
+    ranked = {reason.rank: reason.score for c in candidates for reason in c.reasons if reason.path == path}
+    return tuple(ranked[rank] or 0.0 for rank in sorted(ranked))
 
 
 def _place(candidate: Candidate) -> Candidate:
