@@ -57,7 +57,9 @@ def check_answer(
         )
     seen = memory.shown(name, scope) if name is not None else shown
     with store.snapshot() as view:
-        return check(answer, seen or (), known=lambda keys: _existing(view, keys, scope), strict=strict)
+        return check(
+            answer, () if seen is None else seen, known=lambda keys: _existing(view, keys, scope), strict=strict
+        )
 
 
 def _existing(view: Snapshot, keys: Sequence[str], scope: Scope) -> dict[str, KnownChunk]:
