@@ -453,3 +453,20 @@ def test_a_forked_child_looks_up_what_its_parent_looked_up(tmp_path: FilePath) -
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert knowledge.lookup("signing key").degraded == ()
+
+
+@pytest.mark.requirement("L0-1", "API-1")
+def test_a_forked_child_has_hints_of_what_was_written_after_its_parent_looked(tmp_path: FilePath) -> None:
+    """The thread that reads the catalogue is not in the child."""
+    with Knowledge.open(tmp_path / "kb", settings=Settings(), embedder=HashEmbedder()) as knowledge:
+        knowledge.ingest_documents([Document("a.md", "# Keys\n\nRotate the signing key.")])
+        assert [hint.value for hint in knowledge.lookup("signing key").hints] == ["a.md"]
+        knowledge.ingest_documents([Document("b.md", "# Payroll\n\nThe payroll runs on Friday.")])
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = 0 if "b.md" in [hint.value for hint in knowledge.lookup("payroll").hints] else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
