@@ -63,9 +63,11 @@ class Postings:
         if self.starts is not None:
             return self
         order = np.argsort(self.terms, kind="stable")
-        terms, starts = np.unique(self.terms[order], return_index=True)
-        ends = np.append(starts, self.terms.size).astype(np.int64)
-        return Postings(terms, ends, self.places[order], self.counts[order])
+        terms = self.terms[order]
+        # Not `unique`, which would sort them once more.
+        starts = np.flatnonzero(np.diff(terms, prepend=terms[:1] - 1))
+        ends = np.append(starts, terms.size).astype(np.int64)
+        return Postings(terms[starts], ends, self.places[order], self.counts[order])
 
 
 @dataclass(frozen=True, slots=True)
