@@ -82,10 +82,11 @@ format: setup
 bench: setup
 	-$(BIN)/python bench/engine.py --json $(RESULTS)/engine.json
 	-$(BIN)/python bench/milvus.py
-	-$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs
-	-$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs
-	-$(BIN)/python bench/memory.py
+	-$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs --json $(RESULTS)/ingest.json
+	-$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs --json $(RESULTS)/rerun.json
+	-$(BIN)/python bench/memory.py --json $(RESULTS)/memory.json
 	-$(BIN)/python bench/quality.py --data $(DATA) --json $(RESULTS)/quality.json
+	-$(BIN)/python bench/chunk_size.py --data $(DATA)/chunking-eval --json $(RESULTS)/chunk_size.json
 	-$(BIN)/python bench/context.py --data $(DATA)/chunking-eval --json $(RESULTS)/context.json
 	-$(BIN)/python bench/session.py --json $(RESULTS)/session.json
 	-$(BIN)/python bench/hints.py --data $(DATA) --documents 10000 100000 --json $(RESULTS)/hints.json

@@ -1,6 +1,6 @@
 """How large a chunk should be: reference characters found in the first five chunks, by the target of the splitter.
 
-    python bench/chunk_size.py [--data ../shared/data/chunking-eval] [--targets 400 600 800 1000 1200 1600 2000]
+    python bench/chunk_size.py [--data ../shared/data/chunking-eval] [--targets 400 600 800 1000 1200 1600 2000] [--json FILE]
 
 For each target the documents are ingested anew with the default model, and each question is looked up with the cap off.
 Printed per mode: recall, precision and IoU (characters found / all shown and wanted) of the reference spans in the
@@ -12,6 +12,7 @@ the other half. A curve, no bound.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -72,12 +73,13 @@ def score(result: LookupResult, wanted: Sequence[tuple[str, Span]]) -> tuple[flo
 
 def print_target(
     data: Path, target: int, queries: Mapping[str, str], references: References, embedder: Embedder
-) -> None:
-    """One line per mode."""
+) -> dict[str, object]:
+    """One line per mode, and the same as figures."""
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "kb"
         chunks, length = fill(location, data / "docs", embedder, target)
         print(f"target {target}: {chunks} chunks of {length:.0f} characters", flush=True)
+        figures: dict[str, object] = {"target": target, "chunks": chunks, "characters": length}
         for mode, values in MODES.items():
             with Knowledge.open(location, settings=Settings.of(values), embedder=embedder) as knowledge:
                 results = [
@@ -90,6 +92,8 @@ def print_target(
                 f"  recall in {_BUDGET} characters {at_budget:.4f}",
                 flush=True,
             )
+            figures[mode] = {"recall@5": recall, "precision@5": precision, "IoU@5": iou, "recall in budget": at_budget}
+    return figures
 
 
 def main() -> int:
@@ -97,6 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/chunking-eval"))
     parser.add_argument("--targets", type=int, nargs="+", default=[400, 600, 800, 1_000, 1_200, 1_600, 2_000])
+    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     queries = {line["_id"]: line["text"] for line in read_lines(arguments.data / "queries.jsonl")}
     references: References = {}
@@ -104,8 +109,9 @@ def main() -> int:
         if not line.get("repeat"):
             references.setdefault(line["query_id"], []).append((line["doc_id"], (int(line["start"]), int(line["end"]))))
     embedder = open_embedder(Settings().embedder)
-    for target in arguments.targets:
-        print_target(arguments.data, target, queries, references, embedder)
+    rows = [print_target(arguments.data, target, queries, references, embedder) for target in arguments.targets]
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -3,13 +3,18 @@
     python bench/ingest.py [--data ../shared/data/k8s-docs] [--rounds 1]
 
 Ingests a folder into a fresh embedded store with the default model, then hands the very same chunks' texts to the
-embedder alone, in the same process. Bounds: ingestion reaches 90% of the bare embedder's chunks per second; a second
-run embeds nothing and takes less than 2 s. Exit code 1 if a bound is missed.
+embedder alone, in the same process: the same session and worker threads, calls of as many texts. The bare embedder gets
+passages that are doubled twice; ingestion embeds them once, and each document's title besides, and loads the
+dictionaries of its analysis. Bounds: ingestion reaches 90% of the bare embedder's chunks per second; a second run
+embeds nothing and takes less than 2 s. Exit code 1 if a bound is missed.
+
+Where other work shares the processors, trust the ratio of processor times; the clock then measures that work as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -39,8 +44,8 @@ def bare_seconds(knowledge: Knowledge, texts: list[str]) -> float:
     return time.perf_counter() - started
 
 
-def round_of(data: Path, number: int) -> bool:
-    """Ingest into a fresh store, print the figures, and say whether the bounds hold."""
+def round_of(data: Path, number: int) -> dict[str, float]:
+    """Ingest into a fresh store, print the figures and give them back; `held` says whether the bounds hold."""
     with tempfile.TemporaryDirectory() as folder, Knowledge.open(Path(folder) / "kb", settings=Settings()) as knowledge:
         knowledge.embedder.embed_query("warm up")
         started = time.process_time()
@@ -58,7 +63,17 @@ def round_of(data: Path, number: int) -> bool:
     print(f"  ratio            {ratio:7.3f}    bound {_RATIO} (of processor time alone {bare_spent / spent:.3f})")
     print(f"  second run       {second.seconds:7.2f} s  {second.embedded} embedded, bound {_SECOND_RUN_S} s and 0")
     print(f"  bounds           {'held' if held else 'MISSED'}", flush=True)
-    return held
+    return {
+        "documents": first.count("added"),
+        "chunks": first.chunks,
+        "seconds": first.seconds,
+        "processor seconds": spent,
+        "ratio": ratio,
+        "ratio of processor time": bare_spent / spent,
+        "bound": _RATIO,
+        "second run, seconds": second.seconds,
+        "held": held,
+    }
 
 
 def main() -> int:
@@ -66,9 +81,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/k8s-docs"))
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    kept = [round_of(arguments.data, number + 1) for number in range(arguments.rounds)]
-    return 0 if all(kept) else 1
+    rounds = [round_of(arguments.data, number + 1) for number in range(arguments.rounds)]
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rounds, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(each["held"] for each in rounds) else 1
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ if a bound is missed.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import subprocess
 import sys
@@ -112,6 +113,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--model", action="store_true", help="embed with the default model")
+    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     files = arguments.files
     found = measured(files, model=arguments.model)
@@ -122,6 +124,15 @@ def main() -> int:
     print(f"  up to file {files:>6}: {found.late:6.0f} MB, {ratio:.2f} times as much, {per_file:.1f} KB more per file")
     bounds = f"ratio {RATIO}" if arguments.model else f"{KB_PER_FILE:.0f} KB per file, {MOST_MB:.0f} MB"
     print(f"  bounds ({bounds}) {'held' if held else 'MISSED'}", flush=True)
+    if arguments.json:
+        figures = {
+            "files": files,
+            "seconds": found.seconds,
+            "most MB": found.late,
+            "KB per file": per_file,
+            "held": held,
+        }
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 0 if held else 1
 
 

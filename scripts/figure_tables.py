@@ -18,6 +18,8 @@ _QUALITY = {
     "cmrc2018-dev, return-n 10": "cmrc2018-dev, 3,219 Chinese questions, by paragraph",
     "chunking-eval, cap off": "chunking-eval, characters of the references in five chunks: recall / precision",
 }
+_CURVE = {"recall@5": 2, "precision@5": 3, "recall in budget": 2}
+_DEFAULT_TARGET = 800
 _MODES = ("dense", "lexical", "hybrid")
 
 
@@ -142,6 +144,56 @@ def session(result: Mapping[str, Any]) -> str:
     return table(["", "tokens", "of which texts", "repeats of a text"], rows)
 
 
+def chunk_size(rows: Sequence[Mapping[str, Any]]) -> str:
+    """bench/chunk_size.py: hybrid, by the target of the splitter; the default in bold."""
+    lines = []
+    for row in rows:
+        found = row["hybrid"]
+        values = [f"{found[name]:.{places}f}".removeprefix("0") for name, places in _CURVE.items()]
+        lines.append([bold(f"{row['target']:,}", when=row["target"] == _DEFAULT_TARGET), *values])
+    return table(["target", "recall in five chunks", "precision", "recall in 4,000 characters"], lines)
+
+
+def ingestion(rounds: Sequence[Mapping[str, Any]]) -> str:
+    """bench/ingest.py: beside the bare embedder over the same chunks, round by round."""
+    head = [
+        "documents",
+        "chunks",
+        "seconds",
+        "of the bare embedder's speed",
+        "by processor time",
+        "bound",
+        "a second run, s",
+    ]
+    rows = [
+        [
+            *(f"{each[name]:,}" for name in ("documents", "chunks")),
+            number(each["seconds"]),
+            bold(share(each["ratio"]), when=each["ratio"] >= each["bound"]),
+            share(each["ratio of processor time"]),
+            share(each["bound"]) + ("" if each["held"] else ", missed"),
+            number(each["second run, seconds"]),
+        ]
+        for each in rounds
+    ]
+    return table(head, rows)
+
+
+def rerun(figures: Mapping[str, Mapping[str, float]]) -> str:
+    """bench/rerun.py: what a run after a change takes, with a small hashed embedder."""
+    rows = []
+    for name, found in figures.items():
+        amount = f"{found['files']:,} files" if "files" in found else f"{found['embedded']:,} of {found['chunks']:,}"
+        rows.append([name, number(found["seconds"]), amount])
+    return table(["run", "seconds", "chunks embedded"], rows)
+
+
+def memory(found: Mapping[str, Any]) -> str:
+    """bench/memory.py: how memory grows with small files."""
+    row = [f"{found['files']:,}", number(found["seconds"]), number(found["most MB"]), number(found["KB per file"])]
+    return table(["small files", "seconds", "most memory, MB", "more per file, KB"], [row])
+
+
 TABLES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "quality": ("quality.json", quality),
     "engine": ("engine.json", engine),
@@ -150,4 +202,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "hints-filter": ("hints.json", hints_filter),
     "hints-cost": ("hints.json", hints_cost),
     "session": ("session.json", session),
+    "chunk-size": ("chunk_size.json", chunk_size),
+    "ingestion": ("ingest.json", ingestion),
+    "rerun": ("rerun.json", rerun),
+    "memory": ("memory.json", memory),
 }

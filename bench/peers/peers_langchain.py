@@ -25,10 +25,10 @@ class Given(Embeddings):  # type: ignore[misc]  # the class is unknown where typ
         return self.vectors[text]
 
 
-def given(case: Case) -> Given:
-    """Questions and chunks by their text."""
+def given(case: Case, longest: int | None = None) -> Given:
+    """Questions and chunks by their text, or its beginning."""
     pairs = [*zip(case.chunks, case.vectors, strict=True), *zip(case.queries, case.asked, strict=True)]
-    return Given({passage.words: vector.tolist() for passage, vector in pairs})
+    return Given({passage.words[:longest]: vector.tolist() for passage, vector in pairs})
 
 
 def keys(documents: Sequence[Document]) -> list[str]:
