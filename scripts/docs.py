@@ -17,9 +17,9 @@ from citewell.config import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
-    (), ("demo",), ("ingest",), ("lookup",), ("show",), ("check",), ("eval",), ("list",), ("delete",), ("status",),
-    ("verify",), ("sessions",), ("attach",), ("reindex",), ("mcp",), ("serve",), ("config",), ("model",),
-    ("model", "pull"), ("model", "status"), ("model", "verify"),
+    (), ("demo",), ("ingest",), ("lookup",), ("show",), ("check",), ("eval",), ("tune",), ("calibrate",), ("list",),
+    ("delete",), ("status",), ("verify",), ("sessions",), ("attach",), ("reindex",), ("mcp",), ("serve",), ("config",),
+    ("model",), ("model", "pull"), ("model", "status"), ("model", "verify"),
 )  # fmt: skip
 
 

@@ -148,7 +148,8 @@ def _floor(floor: Floor) -> str:
 def _latency(found: Latencies) -> str:
     return (
         f"{found.current:.1f} ms in force, {found.tuned:.1f} ms with what is proposed (medians of {found.queries}"
-        f" lookups, by turns, without embedding); {found.agreeing} of {found.queries} questions got what was worked out"
+        f" lookups, by turns, without embedding); {found.agreeing} of {found.queries} questions got the first ten that"
+        " were worked out"
     )
 
 

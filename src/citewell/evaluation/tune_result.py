@@ -223,7 +223,7 @@ class Latencies:
     Attributes:
         queries: looked up under each.
         current, tuned: median milliseconds, without the embedding of the question.
-        agreeing: queries that got, under both, exactly the evidence that was worked out from the recording.
+        agreeing: queries of which, under both, the first ten labels found are those worked out from the recording.
     """
 
     queries: int
