@@ -317,7 +317,7 @@ def test_the_field_of_a_value_that_cannot_be_used_is_marked(browser: webdriver.C
     browser.get(server + PAGES["refused"])
     one(browser, ".notice.bad")
     marked = browser.find_elements(By.CSS_SELECTOR, "[aria-invalid]")
-    assert [field.get_attribute("name") for field in marked] == ["return_n"]  # type: ignore[no-untyped-call]  # Selenium's own
+    assert [field.get_attribute("name") for field in marked] == ["return_n"]
 
 
 def test_a_runs_means_and_its_curve_have_one_colour(browser: webdriver.Chrome, server: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,9 +50,8 @@ def serve(
     from citewell import __version__
 
     settings = load_settings(config, {"server.host": host, "server.port": port})
-    if "retrieval.search.mode" not in settings.origins:
-        typer.echo(_DENSE, err=True)
-    run(lambda: _open(kb, settings), settings, version=__version__, log=sys.stderr, told=_told)
+    told = partial(_told, dense="retrieval.search.mode" not in settings.origins)
+    run(lambda: _open(kb, settings), settings, version=__version__, log=sys.stderr, told=told)
 
 
 def _open(kb: str | None, settings: Settings) -> Knowledge:
@@ -60,7 +60,9 @@ def _open(kb: str | None, settings: Settings) -> Knowledge:
     return Knowledge.open(kb, settings=settings)
 
 
-def _told(address: str) -> None:
+def _told(address: str, *, dense: bool) -> None:
+    if dense:
+        typer.echo(_DENSE, err=True)
     typer.echo(f"citewell: serving {address} (inspector there, MCP at {address}/mcp); Ctrl-C ends it", err=True)
 
 

@@ -4,6 +4,7 @@
     desk       blocking work off the event loop, bounded in number and in time
     apart      ingestions in a process of their own; apart_process is that process
     jobs       ingestions as callers see them
+    discreet   what a caller within a scope is told of failures
     faults     errors -> HTTP statuses and messages, once
     http       routes under /v1, health, metrics
     mcp        tools, resources and a prompt

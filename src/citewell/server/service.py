@@ -15,10 +15,11 @@ from urllib.parse import quote
 
 from citewell.admission import admit_scope
 from citewell.checks import check_count, check_text, refusal
-from citewell.errors import Forbidden, InvalidRequest, UnknownEvidence
+from citewell.errors import CitewellError, Forbidden, InvalidRequest, UnknownEvidence
 from citewell.identity import check_doc_id
 from citewell.model import Document, DocumentInfo, RawDocument
 from citewell.scope import is_visible
+from citewell.server import discreet
 
 if TYPE_CHECKING:
     from citewell.app import Knowledge
@@ -60,7 +61,7 @@ class Service:
         as_agent = check_switch("agent", given.pop("agent", False))
         query, scope = check_text("query", given.pop("query", None)), caller.narrowed(given.pop("scope", None))
         session = caller.session(given.pop("session", None))
-        found = self.knowledge.lookup(query, scope=scope, session=session, **given)
+        found = discreet.found(self.knowledge.lookup(query, scope=scope, session=session, **given), caller)
         return found.to_agent() if as_agent else found.to_dict()
 
     def read(self, caller: Caller, key: str, arguments: Arguments) -> dict[str, object]:
@@ -68,7 +69,7 @@ class Service:
         given = dict(arguments)
         as_agent = check_switch("agent", given.pop("agent", False))
         scope, session = caller.narrowed(given.pop("scope", None)), caller.session(given.pop("session", None))
-        found = self.knowledge.read(key, scope=scope, session=session, **given)
+        found = discreet.found(self.knowledge.read(key, scope=scope, session=session, **given), caller)
         return found.to_agent() if as_agent else found.to_dict()
 
     def check(self, caller: Caller, arguments: Arguments) -> dict[str, object]:
@@ -126,7 +127,14 @@ class Service:
             raise InvalidRequest("there is no document to ingest", way_out="Give at least one.")
         ingest = self.knowledge.ingest_documents if self.elsewhere is None else self.elsewhere.ingest_documents
         fill = partial(ingest, taken, apart=caller.scope is not None)
-        return [document.doc_id for document in taken], lambda progress: fill(progress=progress)
+
+        def work(progress: Callable[[Progress], None]) -> IngestReport:
+            try:
+                return fill(progress=progress)
+            except CitewellError as error:
+                raise discreet.told(error, caller) from error
+
+        return [document.doc_id for document in taken], work
 
     def _own(self, caller: Caller, document: Document | RawDocument) -> Document | RawDocument:
         labels = caller.narrowed(document.scope)

@@ -14,12 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from citewell.errors import CitewellError, Unauthorized
+from citewell.server.discreet import told
 from citewell.server.faults import status_of
+from citewell.server.http.house import CALLER
 from citewell.server.rates import TooOften
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from citewell.server.callers import Caller
     from citewell.server.desk import Desk
 
 _P = ParamSpec("_P")
@@ -64,9 +67,10 @@ def to_bytes(value: object) -> bytes:
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def error_response(error: Exception) -> Response:
-    """The response for any error; of one that nobody foresaw it says nothing, and the log all."""
+def error_response(error: Exception, caller: Caller | None) -> Response:
+    """The response for any error, as this caller may read it; one that nobody foresaw says nothing, and the log all."""
     if isinstance(error, CitewellError):
+        error = told(error, caller)
         return as_json({"error": error.to_dict()}, status_of(error), _headers(error))
     if isinstance(error, Refused):
         # What is left of a body that was refused is not waited for.
@@ -78,9 +82,9 @@ def error_response(error: Exception) -> Response:
     return _refusal(500, "internal", "the server failed on this request", "Its log says why, under the request's id.")
 
 
-async def handle(_: Request, error: Exception) -> Response:
+async def handle(request: Request, error: Exception) -> Response:
     """`error_response`, as FastAPI calls it."""
-    return error_response(error)
+    return error_response(error, request.scope.get(CALLER))
 
 
 def _refusal(status: int, code: str, message: str, way_out: str, headers: dict[str, str] | None = None) -> Response:

@@ -170,7 +170,7 @@ class _Answer:
         if self.status:
             _log.error("an answer broke off", exc_info=error)
             raise error
-        await error_response(error)(scope, receive, self.send)
+        await error_response(error, scope.get(CALLER))(scope, receive, self.send)
 
 
 class _Body:

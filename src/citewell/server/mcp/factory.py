@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from citewell.checks import shown
 from citewell.errors import CitewellError, Forbidden, InvalidRequest, ScopeDenied, Unauthorized, UnknownEvidence
+from citewell.server.discreet import told
 from citewell.server.mcp import prompts, resources
 from citewell.server.mcp.answers import MASKED, Answer, masked, refused, result_of
 from citewell.server.mcp.conversation import Conversation, conversation_of, new_conversation
@@ -107,7 +108,7 @@ class _Handlers:
         try:
             return result_of(await self._answer(context, _tool(params.name), params.arguments or {}))
         except CitewellError as error:
-            return refused(error)
+            return refused(told(error, self._known(context)))
         except Exception:  # noqa: BLE001 - whatever it is, the client must not read it
             _log.exception("the tool %s failed", params.name)
             return masked()
@@ -123,11 +124,18 @@ class _Handlers:
         await context.session.report_progress(_STEPS, _STEPS, "done")
         return answer
 
+    def _known(self, context: _Context) -> Caller | None:
+        """Who sent a request; None if that can't be told."""
+        try:
+            return self._caller_of(context)
+        except Unauthorized:
+            return None
+
     async def list_resources(
         self, context: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """The documents that the caller may see; one page, without a next one."""
-        with _translated():
+        with _translated(self._known(context)):
             if params is not None and params.cursor is not None:
                 raise InvalidRequest(f"there is no page {shown(params.cursor)}", way_out="Leave `cursor` out.")
             caller, knowledge = self._caller_of(context), await self._source.get()
@@ -143,7 +151,7 @@ class _Handlers:
         self, context: _Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """What the URI names."""
-        with _translated({"uri": params.uri}):
+        with _translated(self._known(context), {"uri": params.uri}):
             caller, conversation = self._caller_of(context), conversation_of(context)
             session = caller.session(conversation.name) if conversation.lasting else None
             knowledge = await self._source.get()
@@ -154,7 +162,7 @@ class _Handlers:
         """Ids for a template; a prompt's question has none."""
         if isinstance(params.ref, types.PromptReference):
             return types.CompleteResult(completion=types.Completion(values=[]))
-        with _translated():
+        with _translated(self._known(context)):
             caller, knowledge = self._caller_of(context), await self._source.get()
             argument = params.argument
             found = await self._desk.run(
@@ -168,7 +176,7 @@ class _Handlers:
 
     async def get_prompt(self, _: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """The one, filled in."""
-        with _translated():
+        with _translated(None):
             return prompts.filled(params.name, params.arguments or {})
 
 
@@ -192,14 +200,15 @@ def _shown(tool: Tool) -> types.Tool:
 
 
 @contextmanager
-def _translated(data: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Errors as the protocol has them; one that nobody foresaw says nothing of itself."""
+def _translated(caller: Caller | None, data: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Errors as the protocol has them and this caller may read them; one that nobody foresaw says nothing of itself."""
     try:
         yield
     except MCPError:
         raise
-    except CitewellError as error:
-        raise MCPError(_code(error), str(error), {**(data or {}), "code": error.code}) from error
+    except CitewellError as raised:
+        error = told(raised, caller)
+        raise MCPError(_code(error), str(error), {**(data or {}), "code": error.code}) from raised
     except Exception as error:
         _log.exception("a request failed")
         raise MCPError(types.INTERNAL_ERROR, MASKED) from error

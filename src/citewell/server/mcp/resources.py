@@ -16,6 +16,7 @@ from citewell.errors import InvalidRequest
 from citewell.identity import format_key
 from citewell.projection import foreign, printable, to_text
 from citewell.scope import is_visible
+from citewell.server.discreet import found
 from citewell.server.mcp.answers import on_wire
 from citewell.server.mcp.uris import DOCUMENT, EVIDENCE, document_uri, place_of
 
@@ -64,10 +65,10 @@ def read(knowledge: Knowledge, caller: Caller, session: str | None, uri: str) ->
     """
     place, scope = place_of(uri), caller.narrowed(None)
     if place.kind == "evidence":
-        found = knowledge.read(place.name, scope=scope, session=session)
+        read = knowledge.read(place.name, scope=scope, session=session)
     else:
-        found = knowledge.read_document(place.name, scope=scope, session=session)
-    return TextResourceContents(uri=uri, mime_type=_KIND, text=on_wire(to_text(found.to_agent())))
+        read = knowledge.read_document(place.name, scope=scope, session=session)
+    return TextResourceContents(uri=uri, mime_type=_KIND, text=on_wire(to_text(found(read, caller).to_agent())))
 
 
 def completed(knowledge: Knowledge, caller: Caller, template: str, argument: str, begun: str) -> Completion:
@@ -82,8 +83,8 @@ def completed(knowledge: Knowledge, caller: Caller, template: str, argument: str
             f"{template!r} has no argument {argument!r}",
             way_out=f"There are {', '.join(known.uri_template for known in TEMPLATES)}.",
         )
-    found = (name for info in _visible(knowledge, caller) for name in names(info, begun) if name.startswith(begun))
-    values = list(islice(found, MAX_COMPLETIONS + 1))
+    named = (name for info in _visible(knowledge, caller) for name in names(info, begun) if name.startswith(begun))
+    values = list(islice(named, MAX_COMPLETIONS + 1))
     return Completion(values=on_wire(values[:MAX_COMPLETIONS]), has_more=len(values) > MAX_COMPLETIONS)
 
 

@@ -16,6 +16,7 @@ from citewell.errors import InvalidRequest
 from citewell.model import Citation, GuardReport
 from citewell.printable import printable, printable_id, read_id
 from citewell.projection import to_openai_fetch, to_openai_search, to_text_blocks
+from citewell.server.discreet import found
 from citewell.server.mcp import schemas
 from citewell.server.mcp.answers import Answer, as_json
 from citewell.server.service import check_size, check_switch
@@ -77,6 +78,15 @@ class Call:
             raise InvalidRequest(f"the argument {name!r} is missing", way_out=f"Give `{name}` as a text.")
         return check_text(name, self.arguments[name])
 
+    def lookup(self, query: str, **options: Any) -> LookupResult:  # noqa: ANN401 - admission checks them
+        """Of the Knowledge, within the scope, as the caller may read it."""
+        return found(self.knowledge.lookup(query, scope=self.scope, **options), self.caller)
+
+    def read(self, key: str, session: str | None, neighbours: Any = 0) -> LookupResult:  # noqa: ANN401 - as above
+        """As `lookup`."""
+        read = self.knowledge.read(key, scope=self.scope, session=session, neighbours=neighbours)
+        return found(read, self.caller)
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -105,13 +115,13 @@ def lookup(call: Call) -> Answer:
     query = call.text("query")
     options = {name: value for name, value in call.arguments.items() if name not in ("query", "scope", "session")}
     options.setdefault("repeat", call.named is None)
-    return _evidence(call, call.knowledge.lookup(query, scope=call.scope, session=call.kept, **options))
+    return _evidence(call, call.lookup(query, session=call.kept, **options))
 
 
 def read(call: Call) -> Answer:
     """A passage and those around it."""
     key, around = read_id(call.text("id")), call.arguments.get("neighbours", 0)
-    return _evidence(call, call.knowledge.read(key, scope=call.scope, session=call.kept, neighbours=around))
+    return _evidence(call, call.read(key, call.kept, around))
 
 
 def check(call: Call) -> Answer:
@@ -136,20 +146,20 @@ def check(call: Call) -> Answer:
 
 def search(call: Call) -> Answer:
     """Titles and addresses of passages, as connectors expect; it shows no text, so nothing is recorded."""
-    found = call.knowledge.lookup(call.text("query"), scope=call.scope)
-    return as_json(to_openai_search(found.to_agent(), base_url=call.base_url))
+    looked = call.lookup(call.text("query"))
+    return as_json(to_openai_search(looked.to_agent(), base_url=call.base_url))
 
 
 def fetch(call: Call) -> Answer:
     """One passage, as connectors expect; recorded if later calls can belong to the same conversation."""
     session = call.kept if call.conversation.lasting else None
-    found = call.knowledge.read(read_id(call.text("id")), scope=call.scope, session=session)
-    items: Any = found.to_agent()["evidence"]
+    read = call.read(read_id(call.text("id")), session)
+    items: Any = read.to_agent()["evidence"]
     return as_json(to_openai_fetch(items[0], base_url=call.base_url))
 
 
-def _evidence(call: Call, found: LookupResult) -> Answer:
-    seen = found.to_agent()
+def _evidence(call: Call, result: LookupResult) -> Answer:
+    seen = result.to_agent()
     first, *passages = to_text_blocks(seen)
     session = f"session: {printable_id(call.session)} (give it to check_citations)"
     return Answer({**seen, "session": call.session}, [f"{first}\n{session}", *passages])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from citewell.checks import check_count
 from citewell.errors import CitewellError, InvalidRequest
+from citewell.server.discreet import told
 from citewell.server.faults import status_of
 from citewell.server.service import Service
 from citewell.server.web.forms import COMPARE, Form, form_of
@@ -81,7 +82,8 @@ class Answers:
                 if form.mode == COMPARE
                 else self._found(caller, form, values, pairs)
             )
-        except CitewellError as error:
+        except CitewellError as raised:
+            error = told(raised, caller)
             shown = {**values, "error": error, "view": None}
             return Answer("search.html", "Search", shown, {"error": error.to_dict()}, status_of(error))
 

@@ -16,6 +16,7 @@ from citewell.errors import Forbidden
 from citewell.identity import format_key
 from citewell.projection import token_bound
 from citewell.scope import is_visible
+from citewell.server import discreet
 from citewell.server.web.views.corpus import CorpusView, corpus_view
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Questions:
 
     def lookup(self, caller: Caller, query: str, labels: Sequence[str], arguments: Mapping[str, Any]) -> Looked:
         """A lookup outside any session."""
-        found = self._knowledge.lookup(query, scope=self._scope(caller, labels), **arguments)
+        found = discreet.found(self._knowledge.lookup(query, scope=self._scope(caller, labels), **arguments), caller)
         return Looked(found.to_dict(), found.to_agent(), found.budget, found.count_tokens or token_bound)
 
     def read(self, caller: Caller, key: str, neighbours: int) -> dict[str, object]:

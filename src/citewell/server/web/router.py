@@ -14,6 +14,7 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from citewell.errors import CitewellError, Unauthorized, UnknownEvidence
+from citewell.server import discreet
 from citewell.server.faults import status_of
 from citewell.server.rates import Rates
 from citewell.server.web.answers import Answer, Answers, Pairs
@@ -145,6 +146,7 @@ class _Web:
         return _html(draw(answer.template, {**common, **linked, **answer.values}), answer.status)
 
     def _refused(self, request: Request, caller: Caller | None, error: CitewellError) -> Response:
+        error = discreet.told(error, caller)
         status = status_of(error)
         if _wants_json(request):
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
