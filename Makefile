@@ -10,10 +10,10 @@ WORKERS ?= 2
 
 FRAMEWORKS := .venv-frameworks
 
-.PHONY: setup demo test test-all test-frameworks soak reliability lint check format bench clean help
+.PHONY: setup demo test test-all test-frameworks soak reliability mutations fuzz audit lint check format bench clean help
 
 help:
-	@echo "make setup | demo | test | test-all | test-frameworks | soak | reliability | lint | check | format | bench | clean"
+	@echo "make setup | demo | test | test-all | test-frameworks | soak | reliability | mutations | fuzz | audit | lint | check | format | bench | clean"
 
 # The environment, the package with what its tests need, and the default model.
 setup: $(STAMP)
@@ -62,10 +62,25 @@ soak: setup
 reliability: setup
 	$(BIN)/python scripts/reliability.py
 
-# Everything but the tests: format, lint, import rules, types, the built wheel.
+# Breaks one rule or adapter at a time, in a copy, and sees whether its tests fail: an hour, less where cores are free.
+mutations: setup
+	$(BIN)/python scripts/mutations.py --json bench/results/mutations.json
+
+# Damaged and invented inputs for whatever reads text from outside, and every bad value at every place.
+fuzz: setup
+	$(BIN)/python bench/bad_inputs.py --json bench/results/hostile.json
+	$(BIN)/python bench/fuzz.py --seconds 600 --data $(DATA)/nasty --json bench/results/fuzz.json
+
+# Known vulnerabilities of what is pinned. Needs a network, and pip-audit on the path.
+audit:
+	pip-audit --requirement requirements-hashed.txt --require-hashes --disable-pip
+
+# Everything but the tests: format, lint, import rules, types, licences, the built wheel.
 lint: setup
-	$(BIN)/ruff format --check src tests bench examples
-	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples scripts
+	$(BIN)/ruff check src tests bench examples scripts
+	$(BIN)/python -m pip check
+	$(BIN)/python scripts/licences.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python bench/check_wheel.py
@@ -74,8 +89,8 @@ lint: setup
 check: lint test
 
 format: setup
-	$(BIN)/ruff format src tests bench examples
-	$(BIN)/ruff check --fix src tests bench examples
+	$(BIN)/ruff format src tests bench examples scripts
+	$(BIN)/ruff check --fix src tests bench examples scripts
 
 # Every figure of README.md and docs/, then their tables anew. A missed bound is said and doesn't stop the rest. The
 # peers are measured in environments of their own, under the user's cache folder: 3 GB, made once.

@@ -2,9 +2,10 @@
 
     python bench/check_wheel.py
 
-The pinned versions of requirements.txt constrain that environment. It proves that the package starts without the
-tools of its tests: the import is cheap, the command line answers, and a lookup on a small store works when the
-default model is in the user's cache. Of the extras nothing is there, and what needs one says which.
+Built twice, it must be the same to the byte. The pinned versions of requirements.txt constrain that environment. It
+proves that the package starts without the tools of its tests: the import is cheap, the command line answers, and a
+lookup on a small store works when the default model is in the user's cache. Of the extras nothing is there, and what
+needs one says which.
 """
 
 from __future__ import annotations
@@ -61,12 +62,20 @@ def run(*command: str | Path) -> None:
     subprocess.run([str(part) for part in command], check=True)
 
 
+def built(folder: Path) -> Path:
+    """The wheel, made anew; its times are those of SOURCE_DATE_EPOCH, else a date that hatchling has fixed."""
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
 def main() -> int:
     """Build, install, start."""
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", work / "dist", ROOT)
-        wheel = next((work / "dist").glob("*.whl"))
+        wheel, again = built(work / "dist"), built(work / "again")
+        if wheel.read_bytes() != again.read_bytes():
+            print("two builds of the same tree differ", file=sys.stderr)
+            return 1
         venv.create(work / "env", with_pip=True)
         python = work / "env" / "bin" / "python"
         run(

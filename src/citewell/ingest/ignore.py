@@ -8,6 +8,7 @@ innermost.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -62,9 +63,11 @@ def _pattern(line: str) -> _Pattern | None:
     body = line[1:] if negated else line
     folders_only = body.endswith("/")
     try:
-        compiled = GitIgnoreSpecPattern(_for_one_level(body.removesuffix("/")))
-        # A range from behind to before, `[z-a]`, is an error of `re`'s, and matches nothing for git.
-        regex = compiled.regex and re.compile(_STAR.sub(r"(?>[^/]*?\g<piece>)", compiled.regex.pattern))
+        with warnings.catch_warnings():  # `re` warns of classes that it may read otherwise one day
+            warnings.simplefilter("ignore", FutureWarning)
+            compiled = GitIgnoreSpecPattern(_for_one_level(body.removesuffix("/")))
+            # A range from behind to before, `[z-a]`, is an error of `re`'s, and matches nothing for git.
+            regex = compiled.regex and re.compile(_STAR.sub(r"(?>[^/]*?\g<piece>)", compiled.regex.pattern))
     except (ValueError, re.error):
         return None
     if compiled.include is None or regex is None:
