@@ -210,6 +210,7 @@ def test_an_exact_code_that_the_lexical_path_found_is_kept_below_the_floor() -> 
         ({"lexical_score": 2.0}, ["", " ", "\u200b"], False),
         ({"lexical_score": 2.0}, ["E12", "max_conn"], True),
         ({"lexical_score": 2.0}, ["E12", "E13"], False),
+        ({"lexical_score": 2.0}, ["E12", "openStore"], False),  # without a digit or an underscore, too
     ],
 )
 def test_it_takes_the_lexical_path_and_every_identifier(
