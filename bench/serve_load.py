@@ -18,6 +18,7 @@ import http.client
 import itertools
 import json
 import multiprocessing
+import queue
 import re
 import subprocess
 import sys
@@ -133,6 +134,21 @@ def pinging(address: str, seconds: float, told: Any) -> None:  # noqa: ANN401 - 
     told.put(None)
 
 
+def heard(told: Any, pings: Any) -> Iterator[tuple[str, float | str]]:  # noqa: ANN401 - as above
+    """What the pings told until they ended; that they ended early is an error."""
+    while True:
+        try:
+            said = told.get(timeout=5)
+        except queue.Empty:
+            if pings.is_alive():
+                continue
+            yield "healthz", f"the pings ended with exit code {pings.exitcode}"
+            return
+        if said is None:
+            return
+        yield said
+
+
 def ping_http(address: str, seconds: float, told: Any) -> None:  # noqa: ANN401 - as above
     """Asks whether the server lives."""
     line = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
@@ -201,7 +217,7 @@ async def loaded(address: str, process: int, clients: int, seconds: float, think
     async with httpx2.AsyncClient(base_url=address, timeout=60, limits=limits) as asking:
         clients_asking = [client(asking, load, number, until, think_s) for number in range(clients)]
         await asyncio.gather(*clients_asking, watching(load, process, until))
-    for kind, value in iter(told.get, None):
+    for kind, value in heard(told, pings):
         (load.errors if isinstance(value, str) else load.seconds[kind]).append(value)
     pings.join()
     return load

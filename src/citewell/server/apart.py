@@ -8,7 +8,6 @@ none for a while, which gives its memory back. It knows documents and reports; h
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     Line = Connection[Any, Any]
 
-_MODULE: Final = "citewell.server.apart_process"
 _STDERR: Final = 2
 _ENDS_S: Final = 60.0
 """How long the process may take for the write that is due, once it was told to end."""
@@ -117,11 +115,10 @@ class Apart:
         with theirs:
             # Not in a session of its own: between sessions, some kernels heed no priority.
             self._process = subprocess.Popen(  # noqa: S603 - the interpreter in use, and fixed words
-                [sys.executable, "-P", "-m", _MODULE, str(theirs.fileno())],
+                [sys.executable, "-P", "-c", _program(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=_STDERR,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         self._line = ours
         ours.send(self._settings)
@@ -162,6 +159,12 @@ class Apart:
             f"the process that ingests ended in the middle of it{code}",
             way_out="What is stored stays whole; send the same again. The server's log may say more.",
         )
+
+
+def _program(descriptor: int) -> str:
+    """What the process runs: Citewell from where this one has it, and nothing that lies in the working folder."""
+    places = [place for place in sys.path if place]
+    return f"import sys; sys.path[:] = {places!r}; from citewell.server.apart_process import main; main({descriptor})"
 
 
 def _unexpected(said: Said) -> RuntimeError:

@@ -1,4 +1,4 @@
-"""The process that ingests for a server; `Apart` alone starts it: `python -m citewell.server.apart_process DESCRIPTOR`.
+"""The process that ingests for a server; `Apart` alone starts it, and calls `main` with the descriptor of its line.
 
 It takes one job after the other from its line to the server, opens the store at the first, and ends when the line is
 cut or when nothing came for a while. It knows no request and no caller.
@@ -79,7 +79,3 @@ def _done(line: Line, knowledge: Knowledge, work: Work) -> Said:
         line.send(Said("progress", progress))
 
     return Said("done", knowledge.ingest_documents(work.documents, apart=work.apart, progress=tell))
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
