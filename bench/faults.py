@@ -8,10 +8,9 @@ is opened and asked everything. An answer must be the one of the sound store, pe
 evidence), or one of Citewell's own errors with a way out; never anything else, and never a file less than before.
 After damage to what is derived, everything must be there again. Exit code 1 and the fault for anything else.
 
-Two kinds are counted apart, for SQLite can't tell them. `earlier`: the log was damaged or gone, and SQLite takes what
-is left for all there is, so that the store is as it was some commits ago, each document whole. `record`: a bit of a
-title, a label or another property in the database file was flipped, which is no text that is cited; the texts are
-checked one by one.
+Two kinds are counted apart. `earlier`: the log was damaged or gone, and the store is as it was some commits ago, each
+document whole, and says so with every answer. `record`: a bit of a title, a label or another property in the database
+file was flipped, which nothing notices; the texts that are cited are checked one by one.
 """
 
 from __future__ import annotations
@@ -203,7 +202,7 @@ class _Judge:
             return "degraded"
         if _places(answer) == _places(truth):
             return "record" if answer.evidence != truth.evidence else "same"
-        return "earlier" if self.log else ""
+        return ""
 
     def _chunk(self, answer: object, truth: object) -> str:
         if isinstance(answer, EvidenceBlock) and isinstance(truth, EvidenceBlock) and answer.text == truth.text:

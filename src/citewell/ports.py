@@ -120,6 +120,8 @@ class Store(Protocol):
     `kept_mark() -> tuple[Mark, int] | None` (how many documents were written since) and `keep_copy(mark, base, parts,
     count) -> bool`: the copy itself, for the next process; it is derived, moves no mark and may be lost at any time.
     `at_hand: bool`: whether `mark` is answered in this process; where it isn't, hints are looked for in another thread.
+
+    `doubt() -> str`: why the contents may not be all that was acknowledged, said with every answer; empty = they are.
     """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:

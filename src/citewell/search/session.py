@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from citewell.analysis import analyze_query
@@ -62,6 +62,7 @@ class _Parts:
     analyze: Callable[[str], Sequence[str]]
     clock: Callable[[], float]
     patience: Patience
+    doubt: Callable[[], str]
 
 
 class StoreSearch:
@@ -93,6 +94,7 @@ class StoreSearch:
             analyze or own,
             clock,
             Patience("citewell-path"),
+            getattr(store, "doubt", str),
         )
         self._matched = False
 
@@ -146,10 +148,15 @@ class _Session:
         terms = self._parts.analyze(request.query) if request.mode == "hybrid" else []
         planned = plan(request, terms, self._parts.policy)
         if self._view.size == 0:
-            return nothing_stored(planned)
+            return self._doubted(nothing_stored(planned))
         outcomes, embedded = self._run(request, planned, terms)
         raise_if_all_failed(outcomes, planned)
-        return self._respond(request, outcomes, embedded)
+        return self._doubted(self._respond(request, outcomes, embedded))
+
+    def _doubted(self, response: SearchResponse) -> SearchResponse:
+        """With what the store says of itself, if its contents may not be all that was acknowledged."""
+        doubt = self._parts.doubt()
+        return replace(response, degraded=(*response.degraded, f"store: {doubt}")) if doubt else response
 
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
         """See KnowledgeSearchPort."""

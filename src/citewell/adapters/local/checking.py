@@ -49,7 +49,18 @@ def verify(core: Core, *, repair: bool) -> VerifyReport:
         with core.writing() as connection:
             core.index.rebuild(connection, read_meta(connection, "sequence"))
         derived = [replace(found, repaired=True) for found in derived]
-    return VerifyReport(chunks, (*truth, *derived, *_in_copy(core, repair=repair)))
+    return VerifyReport(chunks, (*truth, *derived, *_in_copy(core, repair=repair), *_lost(core, repair=repair)))
+
+
+def _lost(core: Core, *, repair: bool) -> list[Finding]:
+    """Commits that went with their log. Nothing brings them back but their sources; `repair` ends the complaint."""
+    if not core.doubt:
+        return []
+    found = Finding("damaged", f"{FILE}-wal", detail=core.doubt)
+    if repair:
+        with core.locked(core.lock_timeout_s):
+            core.accept_losses()
+    return [found]
 
 
 def _in_copy(core: Core, *, repair: bool) -> list[Finding]:

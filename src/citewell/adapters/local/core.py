@@ -20,6 +20,7 @@ from citewell.adapters.local.locks import WriteLock
 from citewell.adapters.local.schema import FILE_NAME
 from citewell.adapters.local.shelf import Shelf
 from citewell.adapters.local.snapshot import LocalSnapshot, Names
+from citewell.adapters.local.tally import note, noted
 from citewell.adapters.local.terms import Dictionary
 from citewell.adapters.local.writing import read_meta
 from citewell.errors import StoreError, StoreLocked, StoreUnreachable
@@ -46,7 +47,9 @@ class Core:
         self.dictionary = Dictionary()
         self._bearers = Bearers()
         self._names = Names()
-        self._lock = WriteLock(root / LOCK_NAME)
+        self._lock_file = root / LOCK_NAME
+        self._lock = WriteLock(self._lock_file)
+        self._lost: int | None = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -95,7 +98,7 @@ class Core:
         """Figures of this engine, for the status: bytes on the disk, and what became of damaged files."""
         with translated(self.file):
             sizes = (("database_bytes", bytes_of(self.file)), ("index_bytes", self.shelf.size()))
-        notes = [("note", note) for note in self.index.notes]
+        notes = [("note", said) for said in (*self.index.notes, *filter(None, [self.doubt]))]
         access = ("access", "read only" if self.read_only else "read and write")
         return (access, *sizes, *self.index.figures(), *notes)
 
@@ -105,7 +108,39 @@ class Core:
         What fails here fails the search that needs it: the write is done, and saying otherwise would be wrong.
         """
         with suppress(StoreError), translated(self.file):
-            self.index.settle(connection, read_meta(connection, "sequence"))
+            sequence = read_meta(connection, "sequence")
+            if not self.lost:
+                note(self._lock_file, sequence)
+            self.index.settle(connection, sequence)
+
+    @property
+    def lost(self) -> int:
+        """How many commits were acknowledged and are not there any more; looked for once."""
+        if self._lost is None:
+            self._lost = self._missing()
+        return self._lost
+
+    @property
+    def doubt(self) -> str:
+        """What of the contents is missing, in a sentence; empty if nothing is known to be."""
+        if not self.lost:
+            return ""
+        gone = "last write is" if self.lost == 1 else f"last {self.lost} writes are"
+        return f"the store's {gone} missing: ingest the sources, then run `citewell verify --repair`"
+
+    def accept_losses(self) -> None:
+        """Take the store as it is from now on; for the holder of the write lock."""
+        with self.reading() as connection:
+            note(self._lock_file, read_meta(connection, "sequence"))
+        self._lost = 0
+
+    def _missing(self) -> int:
+        acknowledged = noted(self._lock_file)  # read first: the sequence only grows
+        try:
+            with self.reading() as connection:
+                return max(0, acknowledged - read_meta(connection, "sequence"))
+        except StoreError:
+            return 0  # whatever is wrong, the call that needs it will say so
 
     def is_current(self) -> bool:
         """Whether its file is still the one that lies there."""

@@ -19,7 +19,8 @@ from citewell.errors import StoreLocked
 
 _FIRST_PAUSE_S = 0.005
 _LONGEST_PAUSE_S = 0.1
-_NAME_LENGTH = 400
+NAME_LENGTH = 400
+"""Bytes at the beginning of the file that name its holder; what follows is left alone."""
 
 
 class WriteLock:
@@ -65,7 +66,7 @@ class WriteLock:
             pause = min(pause * 2, _LONGEST_PAUSE_S)
         name = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
         # Padded rather than cut to length: changing a file's size costs a turn of the disk's journal.
-        os.pwrite(descriptor, name.ljust(_NAME_LENGTH).encode(), 0)
+        os.pwrite(descriptor, name.ljust(NAME_LENGTH).encode(), 0)
 
     def _refusal(self, patience_s: float, holder: str) -> StoreLocked:
         return StoreLocked(
@@ -84,7 +85,7 @@ def _taken(descriptor: int) -> bool:
 
 def _holder(descriptor: int) -> str:
     try:
-        said = json.loads(os.pread(descriptor, 4096, 0))
+        said = json.loads(os.pread(descriptor, NAME_LENGTH, 0))
         return f"process {said['pid']} on {said['host']}"
     except (ValueError, KeyError, TypeError):
         return "another process"  # it has not written its name yet

@@ -36,7 +36,9 @@ def open_core(path: Path, *, read_only: bool, create: bool, lock_timeout_s: floa
             _check_free(core, create=create and not read_only)
             _make_once(core)
     with core.reading():
-        return core
+        pass
+    _ = core.lost  # before anything is written
+    return core
 
 
 def _is_forbidden(path: Path) -> bool:

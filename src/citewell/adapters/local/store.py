@@ -224,6 +224,10 @@ class LocalStore:
         with self._core().reading() as connection:
             return read_vectors(connection, doc_id) if storable(doc_id) else {}
 
+    def doubt(self) -> str:
+        """What of the contents is missing; empty if nothing is known to be."""
+        return self._core().doubt
+
     def sessions(self) -> LocalSessions:
         """What sessions were shown."""
         return self._sessions
