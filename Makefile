@@ -105,6 +105,8 @@ bench: setup
 	-$(BIN)/python bench/context.py --data $(DATA)/chunking-eval --json $(RESULTS)/context.json
 	-$(BIN)/python bench/session.py --json $(RESULTS)/session.json
 	-$(BIN)/python bench/hints.py --data $(DATA) --documents 10000 100000 --json $(RESULTS)/hints.json
+	-$(BIN)/python bench/calibrate.py --data $(DATA) --json $(RESULTS)/calibrate.json
+	-$(BIN)/python bench/tune.py --data $(DATA) --json $(RESULTS)/tune.json
 	-$(BIN)/python bench/serve_load.py --data $(DATA)/k8s-docs
 	-$(BIN)/python bench/peers/side_by_side.py --data $(DATA)
 	-$(BIN)/python bench/peers/peers_scale.py
