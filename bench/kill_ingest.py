@@ -45,7 +45,8 @@ def tell(progress):
     if progress.changed > stored[0]:
         stored[0] = progress.changed
         print("stored", progress.changed, flush=True)
-with Knowledge.open(sys.argv[1], settings=Settings(), embedder={embedder}) as knowledge:
+patient = Settings.of({{"store.timeout": 300}})
+with Knowledge.open(sys.argv[1], settings=patient, embedder={embedder}) as knowledge:
     print("open", flush=True)
     knowledge.ingest(sys.argv[2], progress=tell)
 print("done", flush=True)

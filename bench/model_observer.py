@@ -17,6 +17,8 @@ from citewell.testing.fakes import HashEmbedder
 from model_world import ANCHOR, Expected, Held, World
 
 MOST = 1_000
+_PATIENT = Settings.of({"store.timeout": 300, "retrieval.search.timeout": 300})
+"""A busy machine is no difference."""
 CATEGORIES = (None, "ops", "hr", 'it\'s "odd"')
 SCOPES = (None, None, ("t1",), ("t1", "t2"), ("t3",))
 TEAMS = (None, "storage", "network")
@@ -176,7 +178,7 @@ class Observer:
 
     def open(self) -> None:
         """Take hold of the store."""
-        self.knowledge = Knowledge.open(self.location, settings=Settings(), embedder=HashEmbedder())
+        self.knowledge = Knowledge.open(self.location, settings=_PATIENT, embedder=HashEmbedder())
 
     def close(self) -> None:
         """Let go of the store."""
