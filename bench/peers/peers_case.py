@@ -37,7 +37,8 @@ class Case:
     """What every stack gets: row i of `vectors` is chunk i's, row i of `asked` question i's; all of unit length.
 
     `docs` and `spans` are for Citewell's own reading of the files alone: where they are, and where in its file each
-    given chunk stands (characters; empty if the set doesn't say).
+    given chunk stands (characters; empty if the set doesn't say). `together` says that Citewell is to hold the chunks
+    of a document as one; else each is a document of its own, so that no cap on chunks per document matters.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Case:
     asked: NDArray[np.float32]
     docs: Path | None = None
     spans: tuple[tuple[int, int], ...] = ()
+    together: bool = False
 
 
 def save(folder: Path, case: Case) -> None:
@@ -59,7 +61,7 @@ def save(folder: Path, case: Case) -> None:
     np.save(folder / VECTORS, case.vectors)
     np.save(folder / ASKED, case.asked)
     docs = str(case.docs.resolve()) if case.docs else None
-    about = {"name": case.name, "chinese": case.chinese, "docs": docs, "spans": case.spans}
+    about = {"name": case.name, "chinese": case.chinese, "docs": docs, "spans": case.spans, "together": case.together}
     (folder / "case.json").write_text(json.dumps(about), encoding="utf-8")
 
 
@@ -75,6 +77,7 @@ def load(folder: Path) -> Case:
         np.load(folder / ASKED),
         Path(about["docs"]) if about["docs"] else None,
         tuple((start, end) for start, end in about["spans"]),
+        about.get("together", False),
     )
 
 

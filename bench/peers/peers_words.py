@@ -39,4 +39,5 @@ def make_synthetic(chunks: int, folder: Path) -> None:
         for text in (" ".join(words[term] for term in corpus.terms[row]),)
     )
     queries = tuple(Passage(f"q{at}", text, text) for at, text in enumerate(asked[:QUERIES]))
-    save(folder, Case(f"synthetic-{chunks}", False, passages, np.asarray(corpus.vectors), queries, corpus.queries))
+    vectors = np.asarray(corpus.vectors)
+    save(folder, Case(f"synthetic-{chunks}", False, passages, vectors, queries, corpus.queries, together=True))

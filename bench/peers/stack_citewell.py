@@ -8,8 +8,8 @@ title to both paths: here every stack has the same passages and vectors, and no 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from citewell import Knowledge, Settings
 from citewell.adapters.local import LocalStore
 from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.identity import format_key
 from citewell.model import Chunk, DocumentChange, DocumentRecord, Locator, StoreBinding
 from citewell.ports import embedder_identity
-from peers_case import Case, Passage
+from peers_case import Case
 from peers_stack import DEPTH
 
 PACKAGES = ("citewell", "numpy")
 _BATCH = 500
 _WAYS: Mapping[str, Mapping[str, object]] = {
     "hybrid": {"retrieval.search.mode": "hybrid"},
+    "plain": {"retrieval.search.mode": "hybrid", "rag.hints": False},
     "dense": {"retrieval.search.mode": "dense"},
     "lexical": {"retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]},
 }
@@ -56,10 +58,10 @@ class Stack:
     def build(self, case: Case, folder: Path) -> None:
         """Analyse, write, open."""
         self.case, self.given = case, Given(case.vectors.shape[1])
-        self.keys = {_name(chunk.key): chunk.key for chunk in case.chunks}
+        self.keys: dict[str, str] = {}
         store = LocalStore.open(folder / "kb", create=True)
         store.bind(StoreBinding(embedder_identity(self.given), ANALYZER_VERSION))
-        changes = (_change(chunk, vector) for chunk, vector in zip(case.chunks, case.vectors, strict=True))
+        changes = (self._change(name, rows) for name, rows in _documents(case))
         while batch := list(islice(changes, _BATCH)):
             store.apply(batch)
         store.close()
@@ -68,14 +70,25 @@ class Stack:
             for way, settings in _WAYS.items()
         }
 
+    def _change(self, name: str, rows: list[int]) -> DocumentChange:
+        chunks = tuple(_chunk(index, self.case.chunks[row].text) for index, row in enumerate(rows))
+        self.keys |= {format_key(name, index): self.case.chunks[row].key for index, row in enumerate(rows)}
+        mark = hashlib.sha256("".join(chunk.digest for chunk in chunks).encode()).hexdigest()
+        record = DocumentRecord(name, "", name, None, None, {}, (), mark, mark)
+        return DocumentChange(record, chunks, tuple(self.case.vectors[rows]), 0)
+
     def _look(self, way: str, at: int) -> list[str]:
         self.given.current = self.case.asked[at]
         result = self.knowledge[way].lookup(self.case.queries[at].text, return_n=DEPTH)
-        return [self.keys[str(block.doc_id)] for block in result.evidence]
+        return [self.keys[block.evidence_key] for block in result.evidence]
 
     def hybrid(self, at: int) -> list[str]:
         """A lookup, with fetched texts and post-processing."""
         return self._look("hybrid", at)
+
+    def plain(self, at: int) -> list[str]:
+        """The same without hints, which no other stack gives."""
+        return self._look("plain", at)
 
     def dense(self, at: int) -> list[str]:
         """A lookup in mode dense."""
@@ -86,14 +99,16 @@ class Stack:
         return self._look("lexical", at)
 
 
-def _name(key: str) -> str:
-    """A document id whose order means nothing: ties go by id, and the first questions are about the first chunks."""
-    return hashlib.sha256(key.encode()).hexdigest()
+def _documents(case: Case) -> Iterator[tuple[str, list[int]]]:
+    """Each document's id and its rows; the order of ids means nothing.
+
+    Ties go by id in the end, and the first questions by id are about the first chunks.
+    """
+    names = [chunk.key.rpartition("#")[0] if case.together else chunk.key for chunk in case.chunks]
+    for name, rows in groupby(range(len(names)), names.__getitem__):
+        yield hashlib.sha256(name.encode()).hexdigest(), list(rows)
 
 
-def _change(chunk: Passage, vector: NDArray[np.float32]) -> DocumentChange:
-    mark = hashlib.sha256(chunk.text.encode()).hexdigest()
-    passage = Chunk(0, chunk.text, "", (0, len(chunk.text)), Locator(), mark, mark, tuple(analyze(chunk.text)))
-    name = _name(chunk.key)
-    record = DocumentRecord(name, "", name, None, None, {}, (), mark, mark)
-    return DocumentChange(record, (passage,), (vector,), 0)
+def _chunk(index: int, text: str) -> Chunk:
+    mark = hashlib.sha256(text.encode()).hexdigest()
+    return Chunk(index, text, "", (0, len(text)), Locator(), mark, mark, tuple(analyze(text)))
