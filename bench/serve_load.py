@@ -134,7 +134,7 @@ def pinging(address: str, seconds: float, told: Any) -> None:  # noqa: ANN401 - 
     told.put(None)
 
 
-def heard(told: Any, pings: Any) -> Iterator[tuple[str, float | str]]:  # noqa: ANN401 - as above
+def heard(told: Any, pings: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - as above
     """What the pings told until they ended; that they ended early is an error."""
     while True:
         try:
