@@ -96,6 +96,9 @@ format: setup
 # peers are measured in environments of their own, under the user's cache folder: 3 GB, made once.
 bench: setup
 	-$(BIN)/python bench/engine.py --json $(RESULTS)/engine.json
+	-$(BIN)/python bench/cold_cli.py --json $(RESULTS)/cold_cli.json
+	-$(BIN)/python bench/warm.py --json $(RESULTS)/warm.json
+	-$(BIN)/python bench/scale.py --json $(RESULTS)/scale.json
 	-$(BIN)/python bench/milvus.py
 	-$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs --json $(RESULTS)/ingest.json
 	-$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs --json $(RESULTS)/rerun.json

@@ -2,9 +2,10 @@
 
     python scripts/figures.py [--check]
 
-A table stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; `figure_tables.py` and `figure_peers.py` beside
-this make it from the JSON that a script of bench/ wrote. A table whose JSON is not there yet is left as it is. With
---check nothing is written; exit code 1 says that a page differs, and names a marker that no table belongs to.
+A table stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; `figure_tables.py`, `figure_scale.py` and
+`figure_peers.py` beside this make it from the JSON that a script of bench/ wrote. A table whose JSON is not there yet
+is left as it is. With --check nothing is written; exit code 1 says that a page differs, and names a marker that no
+table belongs to.
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import figure_peers
+import figure_scale
 import figure_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-PAGES = ("README.md", "docs/figures.md", "docs/benchmarks.md")
+PAGES = ("README.md", "docs/figures.md", "docs/benchmarks.md", "docs/scale.md")
 _BETWEEN = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 Maker = Callable[[Any], str]
-TABLES: Mapping[str, tuple[str, Maker]] = {**figure_tables.TABLES, **figure_peers.TABLES}
+TABLES: Mapping[str, tuple[str, Maker]] = {
+    **figure_tables.TABLES,
+    **figure_peers.TABLES,
+    **figure_scale.TABLES,
+}
 """Name -> the result that it is made of (a file, or a folder of files under bench/results) and how."""
 
 
