@@ -61,3 +61,12 @@ def test_every_pin_has_hashes_of_the_same_version() -> None:
     assert {name: version for name, version in _pins("requirements.txt").items() if hashed.get(name) != version} == {}
     entries = re.split(r"\n(?=\S)", (ROOT / "requirements-hashed.txt").read_text("utf-8"))
     assert [entry for entry in entries if "==" in entry and "--hash=sha256:" not in entry] == []
+
+
+def test_every_test_that_the_threat_model_names_is_there() -> None:
+    page = (ROOT / "docs" / "threat-model.md").read_text("utf-8")
+    named = re.findall(r"`((?:tests|bench|scripts)/[^`:]+)(?:::(\w+))?`", page)
+    assert len(named) > 30
+    missing = [path for path, _ in named if not list(ROOT.glob(path))]
+    lost = [test for path, test in named if test and f"def {test}(" not in (ROOT / path).read_text("utf-8")]
+    assert missing + lost == []
