@@ -42,8 +42,8 @@ def main() -> int:
                 failures.append(f"{seed}: {said}")
                 print(failures[-1], flush=True)
         number += 1
-    figures = {"seed": arguments.seed, "inputs": counts.total(), "by target": dict(counts), "broke": failures}
-    print(json.dumps({**figures, "broke": len(failures)}))
+    figures = {"seed": arguments.seed, "inputs": counts.total(), "by target": dict(counts), "wrong": len(failures), "cases": failures}
+    print(json.dumps({name: figure for name, figure in figures.items() if name != "cases"}))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return 1 if failures else 0

@@ -41,8 +41,8 @@ class Figure:
 
 
 FIGURES = (
-    Figure("bad values tried at every place where one enters", "hostile*.json", "tried", "", "bench/hostile.py"),
-    Figure("of them neither refused by name nor answered", "hostile*.json", "wrong", "0", "bench/hostile.py"),
+    Figure("bad values tried at every place where one enters", "hostile*.json", "tried", "", "bench/bad_inputs.py"),
+    Figure("of them neither refused by name nor answered", "hostile*.json", "wrong", "0", "bench/bad_inputs.py"),
     Figure("inputs made by fuzzing", "fuzz*.json", "inputs", "", "bench/fuzz.py"),
     Figure("crashes, hangs and broken invariants among them", "fuzz*.json", "wrong", "0", "bench/fuzz.py"),
     Figure("rules and adapters broken on purpose", "mutations*.json", "mutations", "", "scripts/mutations.py"),
@@ -58,6 +58,7 @@ FIGURES = (
     Figure("faults inflicted on the files of a store", "faults*.json", "faults", "", "bench/faults.py"),
     Figure("answers that were wrong after them", "faults*.json", "wrong", "0", "bench/faults.py"),
     Figure("of them, stores that lost their last writes with the log, and said so", "faults*.json", "earlier"),
+    Figure("of them, a wrong name, rank or property that `citewell verify` names", "faults*.json", "verify"),
     Figure("of them, titles or properties with a flipped bit, unnoticed", "faults*.json", "record"),
     Figure("ingestions killed with SIGKILL", "kills*.json", "killed", "", "bench/kill_ingest.py"),
     Figure("documents acknowledged before those kills", "kills*.json", "acknowledged_documents"),
