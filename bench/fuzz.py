@@ -42,7 +42,13 @@ def main() -> int:
                 failures.append(f"{seed}: {said}")
                 print(failures[-1], flush=True)
         number += 1
-    figures = {"seed": arguments.seed, "inputs": counts.total(), "by target": dict(counts), "wrong": len(failures), "cases": failures}
+    figures = {
+        "seed": arguments.seed,
+        "inputs": counts.total(),
+        "by target": dict(counts),
+        "wrong": len(failures),
+        "cases": failures,
+    }
     print(json.dumps({name: figure for name, figure in figures.items() if name != "cases"}))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
