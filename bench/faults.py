@@ -8,9 +8,10 @@ is opened and asked everything. An answer must be the one of the sound store, pe
 evidence), or one of Citewell's own errors with a way out; never anything else, and never a file less than before.
 After damage to what is derived, everything must be there again. Exit code 1 and the fault for anything else.
 
-Two kinds are counted apart. `earlier`: the log was damaged or gone, and the store is as it was some commits ago, each
-document whole, and says so with every answer. `record`: a bit of a title, a label or another property in the database
-file was flipped, which nothing notices; the texts that are cited are checked one by one.
+Three kinds are counted apart. `verify`: a name, a rank or a property is wrong, no text, and `citewell verify` names
+the damage. `earlier`: the log was damaged or gone, and the store is as it was some commits ago, each
+document whole, and says so with every answer. `record`: a bit of a title or another property in the database file was
+flipped, and nothing notices; the texts that are cited are checked one by one.
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ def _answer(ask: Callable[[], object]) -> object:
         return error
 
 
-_FINE = ("same", "record", "degraded", "error", "forgotten", "earlier")
+_FINE = ("same", "record", "degraded", "error", "forgotten", "earlier", "verify")
+_UNNOTICED = ("record", "missed")
 
 
 def judged(said: Said, truth: Said, file: str) -> str:
@@ -161,7 +163,9 @@ def judged(said: Said, truth: Said, file: str) -> str:
     texts = {f"{key}": block.text for key, block in truth.items() if isinstance(block, EvidenceBlock)}
     judge = _Judge(texts, file)
     verdicts = {judge.of(name, answer, truth.get(name)) for name, answer in said.items()}
-    wrong = sorted(verdicts - set(_FINE))
+    wrong = sorted(verdicts - set(_FINE) - set(_UNNOTICED))
+    if not wrong and "missed" in verdicts:
+        return "missed"
     return wrong[0] if wrong else max(verdicts, key=_FINE.index)
 
 
@@ -202,12 +206,12 @@ class _Judge:
             return "degraded"
         if _places(answer) == _places(truth):
             return "record" if answer.evidence != truth.evidence else "same"
-        return ""
+        return "missed"
 
     def _chunk(self, answer: object, truth: object) -> str:
         if isinstance(answer, EvidenceBlock) and isinstance(truth, EvidenceBlock) and answer.text == truth.text:
             return "record"
-        return "earlier" if answer == GONE and self.log else ""
+        return "" if answer != GONE else "earlier" if self.log else "missed"
 
     def _catalogue(self, answer: object, truth: object) -> str:
         if not isinstance(answer, tuple) or not isinstance(truth, tuple):
@@ -235,6 +239,15 @@ def mended(location: Path, truth: Said, file: str) -> str:
     return "" if verdict in ("same", "error") else f"after the repair: {verdict}"
 
 
+def named(location: Path) -> bool:
+    """Whether `verify` says that something is damaged."""
+    try:
+        with Knowledge.open(location, settings=Settings(), embedder=HashEmbedder(), create=False) as knowledge:
+            return not knowledge.verify().ok
+    except CitewellError:
+        return True
+
+
 def tried(fault: Fault, store: Path, folder: Path, truth: Said) -> str:
     """Inflict a fault on a copy; the verdict."""
     copy = folder / "copy"
@@ -243,6 +256,8 @@ def tried(fault: Fault, store: Path, folder: Path, truth: Said) -> str:
         fault.inflict(copy / fault.file)
         before = {path.name for path in copy.rglob("*.db*")}
         verdict = judged(asked(copy), truth, fault.file)
+        if verdict in _UNNOTICED and named(copy):
+            verdict = "verify"
         if verdict in _FINE and fault.is_derived:
             verdict = mended(copy, truth, fault.file) or verdict
         lost = before - {path.name for path in copy.rglob("*.db*")} - {"citewell.db-wal", "citewell.db-shm"}

@@ -685,8 +685,25 @@ def test_a_text_that_is_not_the_one_that_was_written_is_never_shown(path: Path) 
     (path / "citewell.db").write_bytes(content)
     store = LocalStore.open(path)
     with store.snapshot() as view:
-        with pytest.raises(StoreCorrupt, match="57.md#chunk-0 is not the text that was written") as refusal:
+        with pytest.raises(StoreCorrupt, match=r"57\.md#chunk-0 is not the text that was written") as refusal:
             view.fetch([key("5.md"), key("57.md")])
         assert "verify" in refusal.value.way_out
         assert view.fetch([key("5.md")])[key("5.md")].text == "shared word5"
     store.close()
+
+
+@pytest.mark.requirement("ENGINE-4", "LEX-2")
+def test_verify_names_a_word_that_is_not_found_any_more_because_an_index_of_sqlite_has_it_otherwise(path: Path) -> None:
+    content = bytearray((path / "citewell.db").read_bytes())
+    places = [at for at in range(len(content)) if content.startswith(b"word57", at)]
+    found = False
+    for at in places:
+        (path / "citewell.db").write_bytes(content[:at] + b"x" + content[at + 1 :])
+        store = LocalStore.open(path)
+        with store.snapshot() as view:
+            hits = view.lexical(["word57"], 5, Filters())
+        if not hits:
+            found = True
+            assert not store.verify().ok
+        store.close()
+    assert found

@@ -58,7 +58,8 @@ def faults(connection: sqlite3.Connection) -> Iterator[Finding]:
     Kinds: `damaged` (the document must be written anew; without a key, the file itself is), `orphaned` (rows of none).
     """
     try:
-        for (said,) in connection.execute("PRAGMA quick_check(20)"):
+        # Not the quick one: a term or a name that an index has otherwise is not found any more.
+        for (said,) in connection.execute("PRAGMA integrity_check(20)"):
             if said != "ok":
                 yield Finding("damaged", FILE, detail=str(said))
         yield from _overlaps(connection)
