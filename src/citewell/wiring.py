@@ -49,8 +49,11 @@ def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store
 
 
 def takes_processes(location: str) -> bool:
-    """Whether several processes may open the store here at once; one in memory and Lite's file have one alone."""
-    return location != "memory:" and not location.startswith("milvus:")
+    """Whether what another process writes to the store here is found in this one at once.
+
+    One in memory and Lite's file have one process alone; a Milvus server shows a process its own writes first.
+    """
+    return location != "memory:" and not location.startswith(("milvus:", "http://", "https://"))
 
 
 def open_attached(directory: Path, settings: StoreSettings) -> AttachedStore:

@@ -19,6 +19,7 @@ from citewell.ingest import Progress
 from citewell.server.apart import Apart, Said, Work
 from citewell.server.apart_process import NICE
 from citewell.testing.fakes import HashEmbedder
+from citewell.wiring import takes_processes
 
 pytestmark = pytest.mark.requirement("API-4")
 
@@ -153,6 +154,16 @@ def test_a_store_or_an_embedder_that_is_this_processs_own_is_filled_in_it(tmp_pa
     where = location if location == "memory:" else tmp_path / location
     with Knowledge.open(where, settings=Settings.of({}), embedder=HashEmbedder()) as knowledge:
         assert knowledge.elsewhere is None
+
+
+@pytest.mark.parametrize(
+    ("location", "shared"),
+    [("kb", True), ("./a b/kb", True), ("memory:", False), ("milvus:kb.db", False), ("http://127.0.0.1:19530", False)],
+)
+def test_a_store_whose_new_documents_another_process_would_not_find_at_once_is_not_shared(
+    location: str, *, shared: bool
+) -> None:
+    assert takes_processes(location) is shared
 
 
 def test_where_a_store_was_named_by_argument_the_process_opens_the_same(tmp_path: Path) -> None:

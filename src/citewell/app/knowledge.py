@@ -128,7 +128,7 @@ class Knowledge(Filling):
     def elsewhere(self) -> Settings | None:
         """Settings by which another process opens the same store with the same embedder and readers.
 
-        None where only this one can: the store is in memory or a Lite file, or the embedder or a reader was given.
+        None where only this one can well: the store is in memory or on Milvus, or the embedder or a reader was given.
         """
         return self._elsewhere
 
