@@ -64,6 +64,7 @@ class Stack:
         changes = (self._change(name, rows) for name, rows in _documents(case))
         while batch := list(islice(changes, _BATCH)):
             store.apply(batch)
+        store.compact()  # as an ingestion does at its end
         store.close()
         self.knowledge = {
             way: Knowledge.open(folder / "kb", settings=Settings.of(settings), embedder=self.given)
