@@ -154,6 +154,21 @@ def chunk_size(rows: Sequence[Mapping[str, Any]]) -> str:
     return table(["target", "recall in five chunks", "precision", "recall in 4,000 characters"], lines)
 
 
+def weighing(result: Mapping[str, Any]) -> str:
+    """bench/weighing.py: each path alone, one weight for all queries, and each query's own."""
+    fixed = [name for name in result["rows"][0] if name.startswith("fixed ")]
+    head = ["set", "dense", "lexical", *fixed, "chosen without it", "in force", "p against the better path"]
+    lines = []
+    for row in result["rows"]:
+        left_out = row["chosen without it"]
+        constants = ", ".join(f"{value:g}" for value in left_out["constants"])
+        values = [share(row[name]) for name in ("dense", "lexical", *fixed)]
+        own = bold(share(row["in force"]), when=True)
+        chosen = f"{share(left_out['nDCG@10'])} ({constants})"
+        lines.append([row["set"], *values, chosen, own, f"{row['p against the better path']:.2f}"])
+    return table(head, lines)
+
+
 def ingestion(rounds: Sequence[Mapping[str, Any]]) -> str:
     """bench/ingest.py: beside the bare embedder over the same chunks, round by round."""
     head = [
@@ -203,6 +218,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "hints-cost": ("hints.json", hints_cost),
     "session": ("session.json", session),
     "chunk-size": ("chunk_size.json", chunk_size),
+    "weighing": ("weighing.json", weighing),
     "ingestion": ("ingest.json", ingestion),
     "rerun": ("rerun.json", rerun),
     "memory": ("memory.json", memory),

@@ -39,21 +39,33 @@ def weigh(scores: Mapping[str, Sequence[float]], *, k: float = 60) -> dict[str, 
             lexical one.
         k: the constant of the fusion, > 0.
     """
-    dense, lexical = scores.get("dense", ()), scores.get("lexical", ())
-    if len(dense) < _FAR or not lexical:
+    if len(scores.get("dense", ())) < _FAR or not scores.get("lexical"):
         return {path: WEIGHTS.get(path, 1.0) for path in scores}
-    power = _BASE + _PER_LEXICAL_FALL * _lexical_fall(lexical) - _PER_DENSE_FALL * _dense_fall(dense)
+    lexical, dense = falls(scores)
+    power = _BASE + _PER_LEXICAL_FALL * lexical - _PER_DENSE_FALL * dense
     most = WEIGHTS["lexical"] if scores.get("dense_filtered") else max(k, _LEAST)
     # The power is bounded before e is raised to it: only what lies between the bounds matters.
     bounded = min(max(power, math.log(_LEAST)), math.log(most))
     return {path: round(math.exp(bounded), 2) if path == "lexical" else 1.0 for path in scores}
 
 
+def falls(scores: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """L and D: what part of what can be lost each path loses from its first score to its tenth; arguments as `weigh`.
+
+    A lexical list shorter than ten falls to 0, so that L is 1; a dense one says nothing, and D is 0.
+    """
+    return _lexical_fall(scores.get("lexical", ())), _dense_fall(scores.get("dense", ()))
+
+
 def _dense_fall(similarities: Sequence[float]) -> float:
+    if len(similarities) < _FAR:
+        return 0.0
     first, far = similarities[0], similarities[_FAR - 1]
     return (first - far) / (1 - far) if far < 1 else 0.0
 
 
 def _lexical_fall(scores: Sequence[float]) -> float:
-    first, far = scores[0], scores[_FAR - 1] if len(scores) >= _FAR else 0.0
+    if len(scores) < _FAR:
+        return 1.0
+    first, far = scores[0], scores[_FAR - 1]
     return (first - far) / first if first > 0 else 0.0

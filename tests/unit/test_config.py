@@ -68,6 +68,7 @@ def test_a_file_gives_way_to_the_environment_and_both_to_an_argument(tmp_path: P
 )
 def test_toml_and_yaml_nested_or_dotted_say_the_same(tmp_path: Path, name: str, text: str) -> None:
     settings = _load(tmp_path, text, name)
+    assert settings.search.weights is not None
     assert (settings.lookup.retrieve_k, settings.search.mode, settings.search.weights["lexical"]) == (20, "hybrid", 1.5)
 
 
@@ -137,7 +138,8 @@ def test_weights_of_a_file_and_of_the_environment_are_put_together(tmp_path: Pat
 def test_a_weight_that_reaches_the_sum_of_two_others_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"retrieval\.search\.weights"):
         Settings.of({"retrieval.search.weights": {"lexical": 2.0}})
-    assert Settings.of({"retrieval.search.weights": {"lexical": 1.99}}).search.weights["lexical"] == 1.99
+    allowed = Settings.of({"retrieval.search.weights": {"lexical": 1.99}}).search.weights
+    assert allowed == {"dense": 1.0, "dense_filtered": 1.0, "lexical": 1.99}
 
 
 @pytest.mark.requirement("SCORE-5")
