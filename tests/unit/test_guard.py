@@ -530,3 +530,13 @@ def test_bad_citations_go_with_what_would_be_left_empty_and_nothing_else_changes
 def test_what_becomes_an_id_when_another_goes_is_checked_too() -> None:
     report = check("a docA#chunk-[docB#chunk-9]7 b", SHOWN, known=KNOWN)
     assert report.cleaned == "a b"
+
+
+@pytest.mark.requirement("GUARD-1", "L0-2")
+def test_a_hint_of_a_projection_is_nothing_that_was_shown() -> None:
+    seen = {
+        "evidence": [{"document_id": "a.md#chunk-0"}],
+        "hints": [{"kind": "document", "value": "h.md", "title": "H", "why": "title"}],
+    }
+    report = check("[a.md#chunk-0] [h.md#chunk-0]", seen, known=["a.md#chunk-0", "h.md#chunk-0"])
+    assert [citation.verdict for citation in report.citations] == ["shown", "not_shown"]
