@@ -347,10 +347,10 @@ def shelf(texts: list[str]) -> Breakable:
 def test_each_query_has_its_own_weights_and_the_response_names_them() -> None:
     store = shelf([*(f"signing key number {number}" for number in range(12)), "lunch is at noon", "payroll of May"])
     response = search(store)
+    hits = response.hits
     scores = {
         path: [
-            reason.score
-            for _, reason in sorted((r.rank, r) for h in response.hits for r in h.reasons if r.path == path)
+            score or 0.0 for _, score in sorted((r.rank, r.score) for h in hits for r in h.reasons if r.path == path)
         ]
         for path in ("dense", "lexical")
     }
@@ -364,7 +364,7 @@ def test_each_query_has_its_own_weights_and_the_response_names_them() -> None:
 @pytest.mark.requirement("RRF-1", "POST-7")
 def test_a_second_search_for_the_same_query_keeps_its_weights() -> None:
     store = shelf([*(f"signing key number {number}" for number in range(12)), "lunch is at noon"])
-    port = StoreSearch(store, EMBEDDER, analyze=terms_of)
+    port = StoreSearch(store, EMBEDDER, analyze=terms_of)  # type: ignore[arg-type]  # forwards the rest
     request = SearchRequest("signing key", retrieve_k=50, mode="hybrid")
     with port.session() as session:
         first = session.search(request)
