@@ -94,10 +94,10 @@ def test_a_cap_is_tried_only_where_labels_name_more_than_documents() -> None:
 
 
 @pytest.mark.requirement("EVAL-2")
-def test_dense_settings_have_no_weights_to_try_and_one_path_alone_has_no_others() -> None:
+def test_weights_are_tried_in_hybrid_mode_and_one_path_alone_has_no_others() -> None:
     dense = replace(HYBRID, mode="dense")
     _, fusion, _ = stages("document", PATHS, return_n=20, depth=200)
-    assert list(fusion.vary(dense)) == []
+    assert {setting.mode for setting in fusion.vary(dense)} == {"hybrid"}
     mode, fusion, _ = stages("document", ("lexical",), return_n=20, depth=200)
     assert list(mode.vary(HYBRID)) == []
     assert {setting.weights for setting in fusion.vary(HYBRID)} == {HYBRID.weights}

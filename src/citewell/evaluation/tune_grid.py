@@ -1,7 +1,8 @@
 """Which settings are worth trying, in stages, and how far each is from the one in force; pure.
 
     mode                 dense or hybrid
-    weights and k        together, for a small k does much of what a heavy weight does
+    weights and k        together, for a small k does much of what a heavy weight does; always in hybrid mode, so that a
+                         mode that is only better with other weights is found, too
     retrieve-k           wider or narrower
     cap                  only where labels can judge it: they must name more than the document
 
@@ -90,9 +91,8 @@ def _mode_stage(paths: Sequence[str]) -> Stage:
 
 def _fusion_stage(paths: Sequence[str]) -> Stage:
     def vary(setting: Setting) -> Iterator[Setting]:
-        if setting.mode == "hybrid":
-            for weights, k in product(_weights(setting, paths), dict.fromkeys([setting.rrf_k, *map(float, _RRF_K)])):
-                yield replace(setting, weights=weights, rrf_k=k)
+        for weights, k in product(_weights(setting, paths), dict.fromkeys([setting.rrf_k, *map(float, _RRF_K)])):
+            yield replace(setting, mode="hybrid", weights=weights, rrf_k=k)
 
     return Stage((KEYS["weights"], KEYS["rrf_k"]), vary)
 
