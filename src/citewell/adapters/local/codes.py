@@ -149,7 +149,11 @@ def _rotation(dimensions: int) -> NDArray[np.float32]:
     rotation = np.eye(dimensions, width, dtype=np.float32)
     for _ in range(_ROUNDS):
         signs, order = np.array(chance.signs(width), dtype=np.float32), chance.order(width)
-        rotation = ((rotation * signs)[:, order].reshape(-1, _SIDE) @ _hadamard()).reshape(dimensions, width)
+        rotation = (
+            ((rotation * signs)[:, order].reshape(-1, _SIDE) @ _hadamard())
+            .reshape(dimensions, width)
+            .astype(np.float32, copy=False)
+        )
     return rotation
 
 
