@@ -18,11 +18,13 @@ help:
 # The environment, the package with what its tests need, and the default model.
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml requirements.txt
+# All that is installed is named with its hashes, so that pip need not look for what else is needed; it checks at the end.
+$(STAMP): pyproject.toml requirements.txt requirements-hashed.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Citewell needs Python 3.11 or later")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-hashed.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip check
 	$(BIN)/citewell model pull
 	@touch $(STAMP)
 
