@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
+import zipfile
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from citewell.adapters.readers import FileReader, xlsx
+from citewell.adapters.readers import FileReader, archive, xlsx
 from citewell.adapters.readers.docx import read_docx
 from citewell.adapters.readers.pptx import read_pptx
 from citewell.adapters.readers.xlsx import read_xlsx
@@ -313,3 +315,23 @@ def test_an_archive_whose_parts_are_damaged_is_no_document(read: object) -> None
     assert callable(read)
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever it is, the registry translates it
         read(zip_file({"word/document.xml": b"<x/>", "ppt/presentation.xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "a")
+
+
+@pytest.mark.requirement("INGEST-1")
+@pytest.mark.parametrize(
+    ("sizes", "packed", "refused"),
+    [
+        ({"word/media/film.avi": 256 * 1024 * 1024}, 200_000_000, False),
+        ({"word/media/film.avi": 256 * 1024 * 1024 + 1}, 200_000_000, True),
+        ({"word/document.xml": 96 * 1024 * 1024}, 50_000_000, False),
+        ({"word/document.xml": 96 * 1024 * 1024, "word/_rels/a.rels": 1}, 50_000_000, True),
+    ],
+)
+def test_an_archive_that_unpacks_to_more_than_can_be_held_is_refused_however_little_it_is_packed(
+    sizes: dict[str, int], packed: int, refused: bool
+) -> None:
+    entries = [zipfile.ZipInfo(name) for name in sizes]
+    for entry in entries:
+        entry.file_size = sizes[entry.filename]
+    with pytest.raises(IngestError, match="more than can be read safely") if refused else contextlib.nullcontext():
+        archive._refuse_bombs(entries, packed)
