@@ -58,6 +58,7 @@ soak: setup
 	  --json bench/results/model-$$seed.json || exit 1; done
 	$(BIN)/python bench/readers.py --readers 8 --minutes 5 --json bench/results/readers.json
 	$(BIN)/python bench/faults.py --json bench/results/faults.json
+	$(BIN)/python bench/faults.py --tests --json bench/results/faults-tests.json
 	$(BIN)/python scripts/reliability.py
 
 # docs/reliability.md from what the long runs counted.

@@ -329,7 +329,9 @@ def main() -> int:
         counts, wrong = run(folder / "store", folder, chosen)
     figures = {"faults": counts.total(), **{kind: counts[kind] for kind in (*_FINE, "wrong")}}
     print(figures)
-    record(arguments.json, f"bench/faults.py --seed {arguments.seed}", {**figures, "wrongs": wrong})
+    command = f"bench/faults.py --offsets {arguments.offsets} --database-offsets {arguments.database_offsets}"
+    sample = "" if arguments.sample is None else f" --sample {arguments.sample}"
+    record(arguments.json, f"{command}{sample} --seed {arguments.seed}", {**figures, "wrongs": wrong})
     return 1 if wrong else 0
 
 
