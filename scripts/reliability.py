@@ -13,7 +13,6 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reliability.md"
@@ -28,7 +27,7 @@ class Figure:
     Attributes:
         says: what was counted.
         files: whose runs counted it, as a pattern within bench/results.
-        key: under which the figure stands; dots lead into tables.
+        key: under which the figure stands; a run without it did not count it.
         bound: what it must be; empty = any.
         script: what runs it, where the file does not say.
     """
@@ -83,21 +82,14 @@ def table(results: Path) -> str:
 
 
 def _line(figure: Figure, results: Path) -> str:
-    runs = [json.loads(file.read_text("utf-8")) for file in sorted(results.glob(figure.files))]
+    every = [json.loads(file.read_text("utf-8")) for file in sorted(results.glob(figure.files))]
+    runs = [run for run in every if figure.key in run]
     if not runs:
         return f"| {figure.says} | not run | {figure.bound} | {_code(figure.script)} | |"
-    values = [_value(run, figure.key) for run in runs]
-    shown = f"{sum(values):,}" if all(value is not None for value in values) else "not counted"
+    shown = f"{sum(run[figure.key] for run in runs):,}"
     scripts = dict.fromkeys(run.get("script", figure.script) for run in runs)
     commits = dict.fromkeys(str(run["commit"]) for run in runs if "commit" in run)
     return f"| {figure.says} | {shown} | {figure.bound} | {_scripts(list(scripts))} | {', '.join(commits)} |"
-
-
-def _value(run: dict[str, Any], key: str) -> Any:  # noqa: ANN401 - JSON
-    value: Any = run
-    for name in key.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def _scripts(scripts: list[str]) -> str:
