@@ -32,4 +32,4 @@ def test_rows_of_a_replaced_version_and_of_one_under_way_are_no_hits(path: str) 
     snapshot = MilvusSnapshot(rows, rows, state, lambda: None, lambda: None, 2)
     query = np.array([1.0, 0.0], dtype=np.float32)
     hits = snapshot.dense(query, 5, Filters()) if path == "dense" else snapshot.lexical(["a"], 5, Filters())
-    assert [(hit.key, hit.score) for hit in hits] == [("a#chunk-0", pytest.approx(0.7))]
+    assert {hit.key: hit.score for hit in hits} == pytest.approx({"a#chunk-0": 0.7})
