@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from citewell.ingest.split.block_state import BlockState
 from citewell.ingest.split.headings import heading_title
 from citewell.ingest.split.paragraph_rule import with_paragraphs
 from citewell.ingest.split.table_rule import with_tables
@@ -154,9 +155,9 @@ def outline_markdown(text: str, start: int = 0, markdown_from: int | None = None
 def _tokens(body: str) -> Sequence[Token]:
     if "\r" in body or "\x00" in body:
         return _parser().parse(body)
-    tokens: list[Token] = []
-    _parser().block.parse(body, _parser(), {}, tokens)  # what else the parser does is for such characters alone
-    return tokens
+    state = BlockState(body, _parser())  # what else the parser does is for such characters alone
+    _parser().block.tokenize(state, 0, state.lineMax)
+    return state.tokens
 
 
 @cache

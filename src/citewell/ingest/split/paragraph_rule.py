@@ -1,20 +1,32 @@
 """Where a paragraph ends, as a block rule of markdown-it; what it says is nobody's business here.
 
 The parser's own rules read each paragraph twice, once for the underline of a heading, and ask seven other rules about
-every line of it; nearly all lines begin with a letter, which is no rule's mark. Here a paragraph is one token.
+every line of it; nearly all lines begin with a letter, which is no rule's mark. Here a paragraph is one token, and of
+the other rules those are asked that the first character can belong to.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock, lheading
+from markdown_it.rules_block import StateBlock, blockquote, fence, heading, hr, html_block, lheading, list_block
 
 from citewell.ingest.split.table_rule import may_begin_table
 
-_MARKS = frozenset("`~>*+-_<#0123456789")
-"""What fences, quotes, rules, lists, HTML and headings begin with."""
+Rule = Callable[[StateBlock, int, int, bool], bool]
+
+_BEGUN_BY: dict[str, tuple[Rule, ...]] = {
+    **dict.fromkeys("`~", (fence,)),
+    ">": (blockquote,),
+    **dict.fromkeys("*-", (hr, list_block)),
+    "_": (hr,),
+    **dict.fromkeys("+0123456789", (list_block,)),
+    "<": (html_block,),
+    "#": (heading,),
+}
+"""Which rules can apply where a line begins with a character, in the parser's order; tables and indented code aside."""
 _UNDERLINE = re.compile(r"(?:-++|=++)[ \t]*+")
 _CODE_INDENT = 4
 
@@ -28,10 +40,11 @@ def with_paragraphs(parser: MarkdownIt) -> MarkdownIt:
 
 
 def _plain(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """A paragraph, if its first line can be the beginning of nothing else."""
-    if state.sCount[first] - state.blkIndent >= _CODE_INDENT or _first(state, first) in _MARKS:
+    """Whatever begins here, unless it may be a table or indented code."""
+    if state.sCount[first] - state.blkIndent >= _CODE_INDENT or may_begin_table(state, first, end):
         return False
-    return not may_begin_table(state, first, end) and _paragraph(state, first, end, silent)
+    rules = _BEGUN_BY.get(_first(state, first), ())
+    return any(rule(state, first, end, silent) for rule in rules) or _paragraph(state, first, end, silent)
 
 
 def _paragraph(state: StateBlock, first: int, end: int, silent: bool) -> bool:
@@ -61,9 +74,10 @@ def _ends_paragraph(state: StateBlock, line: int) -> bool:
     """Whether another block begins at this line, which is not blank; a quotation has decided on a negative indent."""
     if state.sCount[line] < 0:
         return False
-    if _first(state, line) not in _MARKS and not may_begin_table(state, line, state.lineMax):
-        return False
-    return any(rule(state, line, state.lineMax, True) for rule in state.md.block.ruler.getRules("paragraph"))
+    rules: Sequence[Rule] = _BEGUN_BY.get(_first(state, line), ())
+    if may_begin_table(state, line, state.lineMax):
+        rules = state.md.block.ruler.getRules("paragraph")
+    return any(rule(state, line, state.lineMax, True) for rule in rules)
 
 
 def _first(state: StateBlock, line: int) -> str:
