@@ -50,10 +50,10 @@ class ChunkEmbedder:
         missing = [subject for subject in subjects if subject not in self._subjects]
         vectors = self._call([*missing, *(text for _, text in inputs)])
         known = {subject: self._subjects[subject] for subject in subjects if subject in self._subjects}
-        known |= dict(zip(missing, vectors, strict=False))
+        # Copies, for what is remembered must not keep all the vectors of a call in memory.
+        known |= {subject: vector.copy() for subject, vector in zip(missing, vectors, strict=False)}
         self._remember(known)
-        passages = vectors[len(missing) :]
-        return [_together(passage, known.get(subject)) for passage, (subject, _) in zip(passages, inputs, strict=True)]
+        return list(_together(vectors[len(missing) :], [known.get(subject) for subject, _ in inputs]))
 
     def _remember(self, subjects: dict[str, NDArray[np.float32]]) -> None:
         for subject, vector in subjects.items():
@@ -84,14 +84,16 @@ def _checked(vectors: object, count: int, embedder: Embedder) -> NDArray[np.floa
     lengths = np.linalg.norm(array.astype(np.float64), axis=1, keepdims=True)
     if not np.isfinite(array).all() or not lengths.all():
         raise EmbedderError(f"the embedder {embedder.name!r} gave a vector that is zero, NaN or infinite")
-    scaled = np.where(abs(lengths - 1) <= _UNIT_TOLERANCE, array, array / lengths)
-    return scaled.astype(np.float32)
+    close = abs(lengths - 1) <= _UNIT_TOLERANCE
+    return (array if close.all() else np.where(close, array, array / lengths)).astype(np.float32, order="C")
 
 
-def _together(passage: NDArray[np.float32], subject: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    if subject is None:
-        return passage
-    total = passage.astype(np.float64) + SUBJECT_WEIGHT * subject.astype(np.float64)
-    # The weight is below 1, so that the sum of two unit vectors is never zero.
-    unit: NDArray[np.float32] = (total / np.sqrt(np.square(total).sum())).astype(np.float32)
-    return unit
+def _together(passages: NDArray[np.float32], subjects: Sequence[NDArray[np.float32] | None]) -> NDArray[np.float32]:
+    """Each passage with its subject, at once for all: one by one it takes more than twice as long."""
+    under = [place for place, subject in enumerate(subjects) if subject is not None]
+    if under:
+        above = np.stack([subject for subject in subjects if subject is not None])
+        total = passages[under].astype(np.float64) + SUBJECT_WEIGHT * above.astype(np.float64)
+        # The weight is below 1, so that the sum of two unit vectors is never zero.
+        passages[under] = total / np.sqrt(np.square(total).sum(axis=1, keepdims=True))
+    return passages
