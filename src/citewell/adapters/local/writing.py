@@ -11,7 +11,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.marks import marks_of
 from citewell.adapters.local.reading import WITHDRAWN
-from citewell.adapters.local.terms import Dictionary, counted
+from citewell.adapters.local.terms import Dictionary
 from citewell.errors import InvalidRequest, StoreConflict
 from citewell.model import Chunk, DocumentChange, DocumentCopy, DocumentRecord, Reuse
 
@@ -66,8 +65,7 @@ def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChan
     sequence, row = read_meta(connection, "sequence") + 1, read_meta(connection, "next_row")
     dimensions = _dimensions(connection, changes)
     texts = [chunk.terms for change in changes for chunk in change.chunks]
-    numbers = dictionary.numbers(connection, chain.from_iterable(texts))
-    terms = iter(counted(texts, numbers))
+    terms = iter(dictionary.count(connection, texts))
     for change in changes:
         stored = _find(connection, change.document.doc_id)
         _check_version(change, stored)
