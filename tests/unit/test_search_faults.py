@@ -253,6 +253,7 @@ def settled(check: Callable[[], bool]) -> bool:
 
 
 def path_threads() -> int:
+    """Of this process: stores that other tests left open have theirs."""
     return sum(thread.name == "citewell-path" for thread in threading.enumerate())
 
 
@@ -275,17 +276,17 @@ def test_a_path_that_hangs_is_left_behind_and_the_others_answer(path: str, gate:
 
 @pytest.mark.requirement("PORT-2")
 def test_what_hangs_for_ever_holds_four_threads_and_four_snapshots_however_often_it_is_asked(gate: Gate) -> None:
-    store = Faulty({"lexical": gate})
+    store, others = Faulty({"lexical": gate}), path_threads()
     with searching(store, LIMIT_S * 4) as search:
         causes = [search().degraded for _ in range(12)]
         late = ("lexical: the search timed out after 0.2 s",)
         assert causes[:4] == [late] * 4
         assert set(causes[4:]) == {("lexical: the search was not asked: 4 calls before are late and still run",)}
         assert (gate.asked, store.open) == (4, 4)
-        assert path_threads() <= 8
+        assert path_threads() <= others + 8
         gate.event.set()
         assert settled(lambda: store.open == 0)
-    assert settled(lambda: path_threads() == 0)
+    assert settled(lambda: path_threads() <= others)
 
 
 @pytest.mark.requirement("PORT-2", "PROJ-6")
