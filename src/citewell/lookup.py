@@ -185,7 +185,7 @@ class Lookup:
                 settings=_settings(request),
                 paths=response.paths,
                 weights=response.weights,
-                candidates=tuple(replace(hit, text="") for hit in ranked.hits),
+                candidates=tuple(hit.without_text() for hit in ranked.hits),
                 dropped=refined.dropped,
                 kept_identifiers=refined.kept_identifiers,
                 out_of_scope=visible.leaked,

@@ -64,6 +64,27 @@ class Candidate:
     metadata: Mapping[str, object] = field(default_factory=dict)
     digest: str = ""
 
+    def without_text(self) -> Candidate:
+        """For the trace. Spelt out, for a lookup does this to a hundred, and `replace` takes four times as long."""
+        return Candidate(
+            evidence_key=self.evidence_key,
+            doc_id=self.doc_id,
+            chunk_index=self.chunk_index,
+            source=self.source,
+            title=self.title,
+            breadcrumb=self.breadcrumb,
+            category=self.category,
+            similarity=self.similarity,
+            lexical_score=self.lexical_score,
+            fused_score=self.fused_score,
+            rerank_score=self.rerank_score,
+            reasons=self.reasons,
+            span=self.span,
+            locator=self.locator,
+            metadata=self.metadata,
+            digest=self.digest,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceBlock(Candidate):
