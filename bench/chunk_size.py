@@ -1,6 +1,7 @@
 """How large a chunk should be: reference characters found in the first five chunks, by the target of the splitter.
 
-    python bench/chunk_size.py [--data ../shared/data/chunking-eval] [--targets 400 600 800 1000 1200 1600 2000] [--json FILE]
+    python bench/chunk_size.py [--data ../shared/data/chunking-eval] [--targets 400 600 800 1000 1200 1600 2000]
+        [--json FILE]
 
 For each target the documents are ingested anew with the default model, and each question is looked up with the cap off.
 Printed per mode: recall, precision and IoU (characters found / all shown and wanted) of the reference spans in the
