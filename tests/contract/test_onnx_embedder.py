@@ -71,6 +71,7 @@ def test_each_sentence_is_closer_to_its_paraphrase_than_to_other_sentences(
     assert similarity.argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 @NEEDS_MODEL
 @pytest.mark.requirement("PORT-6")
 def test_the_number_of_workers_changes_no_byte(model: UseMultilingual) -> None:

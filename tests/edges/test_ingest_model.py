@@ -24,6 +24,7 @@ def bench(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("INGEST-5", "INGEST-7")
 def test_sixty_random_operations_leave_what_the_model_holds_on_every_path_after_each() -> None:
     assert "equal after each" in bench("model_ops.py", "--operations", "60", "--seed", "7")

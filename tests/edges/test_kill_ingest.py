@@ -21,6 +21,7 @@ def _rounds(data: Path, rounds: int, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("INGEST-7", "INGEST-5")
 def test_three_kills_of_a_small_ingestion_lose_nothing() -> None:
     with resources.as_file(resources.files("citewell.demo").joinpath("corpus")) as corpus:

@@ -108,6 +108,7 @@ def test_what_is_ambiguous_half_or_never_comes_ends_its_own_connection_alone(fol
     assert not [line for line in lines if line["level"] == "error"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("API-4")
 @pytest.mark.parametrize("sent", [b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he"])
 def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
