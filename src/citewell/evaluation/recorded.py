@@ -105,9 +105,10 @@ def record(
 def read(outcome: LookupOutcome) -> Recorded:
     """What a lookup with the arguments of `Deep` found."""
     candidates, kept = outcome.trace.candidates, set(outcome.trace.kept_identifiers)
+    ranked = {path: found for path in PATHS if (found := _ranked(candidates, path))}
     return Recorded(
-        rankings={path: ranking for path in PATHS if (ranking := _ranking(candidates, path))},
-        scores={path: scores for path in PATHS if (scores := _scores(candidates, path))},
+        rankings={path: tuple(key for key, _ in found) for path, found in ranked.items()},
+        scores={path: tuple(score for _, score in found) for path, found in ranked.items()},
         similarity={intern(c.evidence_key): c.similarity for c in candidates if c.similarity is not None},
         identifiers=tuple(identifiers(outcome.query)),
         excepted={
@@ -118,16 +119,10 @@ def read(outcome: LookupOutcome) -> Recorded:
     )
 
 
-def _ranking(candidates: tuple[Candidate, ...], path: str) -> tuple[str, ...]:
-    """The keys that a path found, by its rank."""
-    ranked = [(reason.rank, c.evidence_key) for c in candidates for reason in c.reasons if reason.path == path]
-    return tuple(intern(key) for _, key in sorted(ranked))
-
-
-def _scores(candidates: tuple[Candidate, ...], path: str) -> tuple[float, ...]:
-    """The raw scores of a path, by its rank."""
-    ranked = {reason.rank: reason.score for c in candidates for reason in c.reasons if reason.path == path}
-    return tuple(ranked[rank] or 0.0 for rank in sorted(ranked))
+def _ranked(candidates: tuple[Candidate, ...], path: str) -> list[tuple[str, float]]:
+    """The keys that a path found and its raw scores of them, by its rank."""
+    found = {reason.rank: (c, reason) for c in candidates for reason in c.reasons if reason.path == path}
+    return [(intern(c.evidence_key), reason.score or 0.0) for _, (c, reason) in sorted(found.items())]
 
 
 def _place(candidate: Candidate) -> Candidate:

@@ -101,20 +101,19 @@ def _cut(
 
 
 def _fused(setting: Setting, rankings: Mapping[str, Sequence[str]], recorded: Recorded) -> list[str]:
-    weights = _weighed(setting, rankings, recorded) if setting.mode == "hybrid" else None
+    weights = _weighed(setting, recorded) if setting.mode == "hybrid" else None
     known = recorded.similarity
     similarity = {key: known[key] for ranking in rankings.values() for key in ranking if key in known}
     fused = fuse(rankings, k=setting.rrf_k, weights=weights, similarity=similarity)
     return [entry.key for entry in fused]
 
 
-def _weighed(setting: Setting, rankings: Mapping[str, Sequence[str]], recorded: Recorded) -> dict[str, float]:
+def _weighed(setting: Setting, recorded: Recorded) -> dict[str, float]:
     """As the search weighs; by what the query found first, for a refill keeps the weights."""
     if setting.weights is not None:
         return dict(setting.weights)
-    scores = {path: recorded.scores[path][: setting.retrieve_k] for path in recorded.scores}
-    own = weigh(scores, k=setting.rrf_k)
-    return {path: own.get(path, 1.0) for path in rankings}
+    scores = {path: found[: setting.retrieve_k] for path, found in recorded.scores.items()}
+    return weigh(scores, k=setting.rrf_k)
 
 
 def _refined(
