@@ -7,11 +7,12 @@ With --check nothing is written; exit code 1 says that a page is out of date.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from pages import asked_to_check, settle
 
 from citewell.config import KEYS
 
@@ -84,18 +85,8 @@ PAGES = {"docs/cli.md": cli_page, "docs/configuration.md": configuration_page}
 
 def main() -> int:
     """Write or check every page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    stale = []
-    for name, make in PAGES.items():
-        path, text = ROOT / name, make()
-        if not path.exists() or path.read_text("utf-8") != text:
-            stale.append(name)
-            if not check:
-                path.write_text(text, encoding="utf-8")
-    print(f"{'out of date' if check else 'written'}: {', '.join(stale) or 'none'}")
-    return 1 if check and stale else 0
+    check = asked_to_check(__doc__)
+    return settle(ROOT, {name: make() for name, make in PAGES.items()}, check=check)
 
 
 if __name__ == "__main__":

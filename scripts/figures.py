@@ -10,7 +10,6 @@ table belongs to.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from typing import Any
 import figure_peers
 import figure_scale
 import figure_tables
+from pages import asked_to_check, settle
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -51,19 +51,8 @@ def _body(found: re.Match[str]) -> str:
 
 def main() -> int:
     """Write or check every page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    stale = []
-    for name in PAGES:
-        path = ROOT / name
-        text = path.read_text("utf-8")
-        if (new := written(text)) != text:
-            stale.append(name)
-            if not check:
-                path.write_text(new, encoding="utf-8")
-    print(f"{'out of date' if check else 'written'}: {', '.join(stale) or 'none'}")
-    return 1 if check and stale else 0
+    wanted = {name: written((ROOT / name).read_text("utf-8")) for name in PAGES}
+    return settle(ROOT, wanted, check=asked_to_check(__doc__))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ exit code 1 says that the page is out of date.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from pages import asked_to_check, settle
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reliability.md"
@@ -112,15 +113,8 @@ def page(text: str, results: Path) -> str:
 
 def main() -> int:
     """Write the page, or check it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    text = PAGE.read_text("utf-8")
-    wanted = page(text, RESULTS)
-    if text != wanted and not check:
-        PAGE.write_text(wanted, encoding="utf-8")
-    print(f"{'out of date' if check else 'written'}: {PAGE.name if text != wanted else 'none'}")
-    return 1 if check and text != wanted else 0
+    check = asked_to_check(__doc__)
+    return settle(PAGE.parent, {PAGE.name: page(PAGE.read_text("utf-8"), RESULTS)}, check=check)
 
 
 if __name__ == "__main__":
