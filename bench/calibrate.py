@@ -19,21 +19,10 @@ from pathlib import Path
 from citewell import Knowledge, Settings
 from citewell.evaluation.datasets import read_dataset
 from citewell.evaluation.tune_folds import shuffled
+from dataset_store import fill
 
 SETS = {"runbooks": "desc", "xquad-en": None, "cmrc2018-dev": None, "chunking-eval": None, "anthropic-docs": None}
 QUESTIONS, SEED = 100, 1
-
-
-def fill(data: Path, name: str, location: Path) -> None:
-    """The store of a set, unless it is there."""
-    dataset = read_dataset(data / name, qrels=SETS[name])
-    if location.exists():
-        return
-    with Knowledge.open(location) as knowledge:
-        if dataset.folder is not None:
-            knowledge.ingest(dataset.folder)
-        else:
-            knowledge.ingest_documents(dataset.documents)
 
 
 def questions(data: Path, name: str) -> list[str]:
@@ -86,7 +75,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as work:
         stores = arguments.stores or Path(work)
         for name in arguments.sets:
-            fill(arguments.data, name, stores / name)
+            fill(stores / name, read_dataset(arguments.data / name, qrels=SETS[name]))
             row = judge(arguments.data, stores, name, [other for other in SETS if other != name])
             rows.append(row)
             print(json.dumps(row), flush=True)

@@ -15,7 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from calibrate import SETS, fill
+from calibrate import SETS
+from citewell.evaluation.datasets import read_dataset
+from dataset_store import fill
 
 
 def tuned(data: Path, store: Path, name: str, limit: int) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as work:
         stores = arguments.stores or Path(work)
         for name in arguments.sets:
-            fill(arguments.data, name, stores / name)
+            fill(stores / name, read_dataset(arguments.data / name, qrels=SETS[name]))
             rows.append(tuned(arguments.data, stores / name, name, arguments.limit))
             print(line(rows[-1]), flush=True)
     if arguments.json:

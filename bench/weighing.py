@@ -32,6 +32,7 @@ from citewell.evaluation.model import Dataset
 from citewell.evaluation.recorded import Recorded, Recording, record
 from citewell.fusion import fuse
 from citewell.weighing import falls
+from dataset_store import fill
 
 NAMES = {"desc": "runbooks descriptions", "summ": "runbooks summaries", "name": "runbooks names"}
 SETS = {
@@ -81,15 +82,6 @@ class Judged:
         return found
 
 
-def fill(location: Path, dataset: Dataset) -> None:
-    """The dataset's documents as a store."""
-    with Knowledge.open(location) as knowledge:
-        if dataset.folder is not None:
-            knowledge.ingest(dataset.folder)
-        else:
-            knowledge.ingest_documents(dataset.documents)
-
-
 def documents(keys: Sequence[str], recording: Recording) -> list[str]:
     """The documents of a ranking, each at its first chunk."""
     return list(dict.fromkeys(str(recording.chunks[key].doc_id) for key in keys))
@@ -124,8 +116,7 @@ def judged_sets(data: Path, work: Path, limit: int) -> list[Judged]:
         location = work / group
         for label in labels:
             dataset = read_dataset(data / group, qrels=label, grain="document")
-            if not location.exists():
-                fill(location, dataset)
+            fill(location, dataset)
             asked = {query: dataset.queries[query] for query in sorted(dataset.queries)[:limit]}
             settings = {"retrieval.search.mode": "hybrid", "rag.hints": False, "rag.refill": False}
             with Knowledge.open(location, settings=Settings.of(settings)) as knowledge:
