@@ -74,7 +74,7 @@ def test_ctrl_c_ends_it_as_well_and_a_taken_port_is_named(folder: Path) -> None:
 
 
 def said_to(address: str, sent: bytes, *, half: bool = False) -> bytes:
-    """What the server answers to these bytes until it closes the connection or says nothing more for five seconds."""
+    """What the server answers to these bytes until it closes the connection or says nothing more for a while."""
     host, _, port = address.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=5) as line:
         line.sendall(sent)
@@ -113,7 +113,8 @@ def test_what_is_ambiguous_half_or_never_comes_ends_its_own_connection_alone(fol
 @pytest.mark.parametrize("sent", [b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he"])
 def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     monkeypatch.setattr(serving, "_HEAD_S", 0.2)
-    with filled() as knowledge, running(create_app(knowledge), http=serving._Punctual) as address:
+    punctual = {"http": serving._Punctual, "timeout_keep_alive": 600}  # so that nothing else closes it
+    with filled() as knowledge, running(create_app(knowledge), **punctual) as address:
         assert said_to(address, sent).endswith(b"<closed>")
 
 
