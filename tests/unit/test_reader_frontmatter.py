@@ -94,10 +94,10 @@ def test_broken_front_matter_is_no_heading_although_its_last_line_underlines_it(
 def test_an_alias_bomb_is_bounded() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    started = time.perf_counter()
+    started = time.process_time()
     matter = front_matter("---\n" + "\n".join(lines) + "\n---\nBody")
     assert "holds more than" in matter.remark
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.requirement("INGEST-3")

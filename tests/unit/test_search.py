@@ -292,7 +292,7 @@ def test_the_lexical_path_starts_before_the_query_is_embedded(store: Breakable) 
 
     class Waiting(HashEmbedder):
         def embed_query(self, text: str) -> NDArray[np.float32]:
-            assert begun.wait(timeout=5)
+            assert begun.wait(timeout=60)
             return super().embed_query(text)
 
     class Telling(Breakable):

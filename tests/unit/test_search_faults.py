@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -29,6 +30,8 @@ from citewell.testing.samples import binding_of, change, terms_of
 
 EMBEDDER = HashEmbedder()
 LIMIT_S = 0.05
+ROOMY_S = 0.5
+"""A limit within which what does not hang answers, on a busy machine too."""
 SEARCHES = ("dense", "dense_filtered", "lexical")
 Answer = Any
 """Of any call on a snapshot: faults return what no store should."""
@@ -262,11 +265,11 @@ def path_threads() -> int:
 def test_a_path_that_hangs_is_left_behind_and_the_others_answer(path: str, gate: Gate) -> None:
     expected = alone(path)
     store = Faulty({path: gate})
-    with searching(store, LIMIT_S * 4) as search:
+    with searching(store, ROOMY_S) as search:
         before = time.monotonic()
         response = search()
         assert keys(response) == expected
-        assert response.degraded == (f"{path}: the search timed out after 0.2 s",)
+        assert response.degraded == (f"{path}: the search timed out after 0.5 s",)
         assert time.monotonic() - before < 20
         assert store.open == 1  # what hangs still reads it
         gate.event.set()
@@ -277,11 +280,11 @@ def test_a_path_that_hangs_is_left_behind_and_the_others_answer(path: str, gate:
 @pytest.mark.requirement("PORT-2")
 def test_what_hangs_for_ever_holds_four_threads_and_four_snapshots_however_often_it_is_asked(gate: Gate) -> None:
     store, others = Faulty({"lexical": gate}), path_threads()
-    with searching(store, LIMIT_S * 4) as search:
-        causes = [search().degraded for _ in range(12)]
-        late = ("lexical: the search timed out after 0.2 s",)
-        assert causes[:4] == [late] * 4
-        assert set(causes[4:]) == {("lexical: the search was not asked: 4 calls before are late and still run",)}
+    with searching(store, ROOMY_S) as search, ThreadPoolExecutor(4) as pool:
+        late = ("lexical: the search timed out after 0.5 s",)
+        assert [response.degraded for response in pool.map(lambda _: search(), range(4))] == [late] * 4
+        causes = {search().degraded for _ in range(8)}
+        assert causes == {("lexical: the search was not asked: 4 calls before are late and still run",)}
         assert (gate.asked, store.open) == (4, 4)
         assert path_threads() <= others + 8
         gate.event.set()
@@ -300,15 +303,15 @@ def test_all_paths_hanging_is_an_error_after_the_limit(gate: Gate) -> None:
 
 @pytest.mark.requirement("PORT-2", "SCORE-4")
 def test_a_hanging_fetch_is_an_error_and_hanging_similarities_are_none(gate: Gate) -> None:
-    with searching(Faulty({"fetch": gate}), LIMIT_S) as search:
+    with searching(Faulty({"fetch": gate}), ROOMY_S) as search:
         with pytest.raises(StoreUnreachable, match="reading the chunks timed out"):
             search()
         gate.event.set()
     late = Gate()
-    with searching(Faulty({"similarities": late}), LIMIT_S * 4, paths=("lexical",)) as search:
+    with searching(Faulty({"similarities": late}), ROOMY_S, paths=("lexical",)) as search:
         response = search()
         assert {hit.similarity for hit in response.hits} == {None}
-        assert response.degraded == ("similarity: reading similarities timed out after 0.2 s",)
+        assert response.degraded == ("similarity: reading similarities timed out after 0.5 s",)
         late.event.set()
 
 
@@ -357,7 +360,7 @@ class HangingEmbedder(HashEmbedder):
 @pytest.fixture
 def hanging(tmp_path: FilePath) -> Iterator[tuple[Knowledge, HangingEmbedder]]:
     embedder = HangingEmbedder()
-    settings = Settings.of({"retrieval.search.mode": "hybrid", "retrieval.search.timeout": 0.3})
+    settings = Settings.of({"retrieval.search.mode": "hybrid", "retrieval.search.timeout": ROOMY_S})
     with Knowledge.open(tmp_path / "kb", settings=settings, embedder=embedder) as knowledge:
         knowledge.ingest_documents([Document("a.md", "# Keys\n\nRotate the signing key.")])
         yield knowledge, embedder
@@ -372,7 +375,7 @@ def test_an_embedder_that_hangs_costs_the_limit_once_and_the_lexical_path_answer
     before = time.monotonic()
     result = knowledge.lookup("signing key")
     assert [block.evidence_key for block in result.evidence] == ["a.md#chunk-0"]
-    assert "dense: the query's embedding timed out after 0.3 s" in result.degraded
+    assert "dense: the query's embedding timed out after 0.5 s" in result.degraded
     assert time.monotonic() - before < 20
     assert embedder.asked == 1  # hints and search wait for the same answer
     embedder.gate.set()
@@ -385,12 +388,15 @@ def test_in_dense_mode_an_embedder_that_hangs_is_an_error_and_holds_four_threads
     hanging: tuple[Knowledge, HangingEmbedder],
 ) -> None:
     knowledge, embedder = hanging
-    said = []
-    for number in range(7):
+
+    def timed_out(number: int) -> bool:
         with pytest.raises(EmbedderUnavailable) as refusal:
             knowledge.lookup(f"question {number}", mode="dense")
-        said.append("timed out" in refusal.value.message)
-    assert said == [True] * 4 + [False] * 3
+        return "timed out" in refusal.value.message
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(timed_out, range(4))) == [True] * 4
+    assert [timed_out(number) for number in range(4, 7)] == [False] * 3
     assert embedder.asked == 4
 
 
