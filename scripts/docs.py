@@ -7,13 +7,15 @@ With --check nothing is written; exit code 1 says that a page is out of date.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from pages import asked_to_check, settle
 
+from citewell.cli import app
 from citewell.config import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,13 +28,10 @@ COMMANDS = (
 
 def help_text(command: tuple[str, ...]) -> str:
     """What `citewell COMMAND --help` prints at 100 columns, without colour."""
-    plain = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}  # the page must not depend on a terminal
-    done = subprocess.run(
-        [sys.executable, "-m", "citewell", *command, "--help"], capture_output=True, text=True, check=True, env=plain
-    )
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines()).replace(
-        "python -m citewell", "citewell"
-    )
+    os.environ |= {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}  # the page must not depend on a terminal
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        app([*command, "--help"], prog_name="citewell", standalone_mode=False)
+    return "\n".join(line.rstrip() for line in said.getvalue().strip().splitlines())
 
 
 def cli_page() -> str:
