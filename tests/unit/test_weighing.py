@@ -50,6 +50,15 @@ def test_a_lexical_list_shorter_than_ten_falls_to_nothing() -> None:
 
 
 @pytest.mark.requirement("RRF-1")
+def test_what_comes_after_the_tenth_place_has_no_say() -> None:
+    """A wider search for the same query weighs its paths alike."""
+    flatter = [0.7, *[0.6] * 8, 0.5]
+    weights = weigh({"dense": flatter, "lexical": LEXICAL})
+    assert weigh({"dense": [*flatter, 0.1, -0.5], "lexical": LEXICAL}) == weights
+    assert weigh({"dense": flatter, "lexical": [*LEXICAL, 1.0, 0.5]}) == weights
+
+
+@pytest.mark.requirement("RRF-1")
 def test_scores_that_say_nothing_leave_the_fixed_weights() -> None:
     assert weigh({"dense": [0.9] * 9, "lexical": LEXICAL}) == {"dense": 1.0, "lexical": 1.9}
     assert weigh({"dense": FLAT_DENSE}) == {"dense": 1.0}
