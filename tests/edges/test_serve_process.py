@@ -9,7 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -17,10 +21,11 @@ from http_room import filled
 from mcp_room import running
 from served import served
 from typer.testing import CliRunner
+from uvicorn.protocols.http.flow_control import FlowControl
 
 from citewell import Knowledge, Settings
 from citewell.cli import app
-from citewell.server import serve as serving
+from citewell.server import punctual
 from citewell.server.http.app import create_app
 from citewell.testing.fakes import HashEmbedder
 
@@ -112,10 +117,77 @@ def test_what_is_ambiguous_half_or_never_comes_ends_its_own_connection_alone(fol
 @pytest.mark.requirement("API-4")
 @pytest.mark.parametrize("sent", [b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he"])
 def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(serving, "_HEAD_S", 0.2)
-    punctual = {"http": serving._Punctual, "timeout_keep_alive": 600}  # so that nothing else closes it
-    with filled() as knowledge, running(create_app(knowledge), **punctual) as address:
+    monkeypatch.setattr(punctual, "HEAD_S", 0.2)
+    alone = {"http": punctual.Punctual, "timeout_keep_alive": 600}  # so that nothing else closes it
+    with filled() as knowledge, running(create_app(knowledge), **alone) as address:
         assert said_to(address, sent).endswith(b"<closed>")
+
+
+@pytest.mark.requirement("API-4")
+@pytest.mark.parametrize("size", [40_000_000, 6_000_000])
+def test_an_answer_that_is_not_taken_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """The client asks, and then reads nothing; more than the system keeps for it is the process's memory."""
+    monkeypatch.setattr(punctual, "TAKEN_S", 0.2)
+    lost = threading.Event()
+
+    class Telling(punctual.Punctual):
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            lost.set()
+
+    async def large(_: object, receive: object, send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+        length = [(b"content-length", str(size).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        await send({"type": "http.response.body", "body": b"x" * size})
+
+    with running(large, http=Telling, lifespan="off", timeout_keep_alive=600) as address, socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        host, _, port = address.removeprefix("http://").partition(":")
+        line.connect((host, int(port)))
+        line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert lost.wait(60)
+
+
+@pytest.mark.requirement("API-4")
+def test_an_answer_that_is_taken_slowly_but_steadily_is_kept() -> None:
+    """100,000 bytes wait; after a while 80,000 do, then 60,000, and then 40,001: 19,999 in that time are too few."""
+    line, later = Line([100_000, 80_000, 60_000, 40_001]), Later()
+    server = punctual.Punctual.__new__(punctual.Punctual)
+    server.loop, server.transport = later, line  # type: ignore[assignment]  # as much of both as it asks for
+    server.flow = FlowControl(line)  # type: ignore[arg-type]  # as above
+    server.pause_writing()
+    for left in (80_000, 60_000):
+        later.pass_time()
+        assert (line.aborted, line.waiting[0]) == (False, left)
+    later.pass_time()
+    assert line.aborted
+
+
+class Line:
+    """A transport that tells in turn how much waits."""
+
+    def __init__(self, waiting: list[int]) -> None:
+        self.waiting, self.aborted = [0, *waiting], False
+
+    def get_write_buffer_size(self) -> int:
+        del self.waiting[0]
+        return self.waiting[0]
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+class Later:
+    """A loop in which time passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+
+    def call_later(self, _: float, act: Callable[..., None], *arguments: object) -> None:
+        self.calls.append(partial(act, *arguments))
+
+    def pass_time(self) -> None:
+        self.calls.pop()()
 
 
 @pytest.mark.requirement("API-4")

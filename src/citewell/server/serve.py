@@ -5,7 +5,6 @@ It knows uvicorn and the parts to put together; what they answer, it doesn't kno
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import signal
 import socket
@@ -15,15 +14,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, TYPE_CHECKING, Final
 
-import h11
 import uvicorn
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from citewell.errors import ConfigError
 from citewell.server.callers import Callers, check_exposure
 from citewell.server.http.app import Beside, create_app
 from citewell.server.observe.logs import log_to
+from citewell.server.punctual import Punctual
 
 if TYPE_CHECKING:
     from citewell.app import Knowledge
@@ -39,9 +37,6 @@ _GRACE_S: Final = 10
 
 _KEEP_ALIVE_S: Final = 75
 """How long a quiet connection stays open: longer than clients and proxies keep theirs, so that they close it first."""
-
-_HEAD_S: Final = 20.0
-"""Within which the head of a request has to come, once it has begun or the connection was made for it."""
 
 _BACKLOG: Final = 512
 
@@ -114,7 +109,7 @@ def _beside(house: House, *, version: str) -> Beside:
 def _config(app: Callable[..., object]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Punctual,
+        http=Punctual,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -125,41 +120,6 @@ def _config(app: Callable[..., object]) -> uvicorn.Config:
         timeout_graceful_shutdown=_GRACE_S,
         timeout_keep_alive=_KEEP_ALIVE_S,
     )
-
-
-class _Punctual(H11Protocol):
-    """Closes a connection on which the head of a request doesn't come in time: uvicorn waits for one for ever."""
-
-    _late: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in its base
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self.conn.trailing_data[0]:  # the next head had begun behind this request, and no data may come any more
-            self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._rest()
-        super().connection_lost(exc)
-
-    def _watch(self) -> None:
-        """Wait for what has begun, once; a quiet connection between two requests is uvicorn's to close."""
-        if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
-            self._rest()
-        elif self._late is None:
-            self._late = self.loop.call_later(_HEAD_S, self.timeout_keep_alive_handler)
-
-    def _rest(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
 
 
 class _Server(uvicorn.Server):
