@@ -24,11 +24,11 @@ _FIND = "SELECT id FROM session WHERE name = ? AND scope = ?"
 _RECORD = "INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?, ?)"
 _FORGET_OLD = "DELETE FROM shown WHERE at < ?"
 _FORGET_BEYOND = """
-DELETE FROM shown WHERE session = ?1 AND evidence_key IN (
-    SELECT evidence_key FROM shown WHERE session = ?1 ORDER BY at DESC, evidence_key LIMIT -1 OFFSET ?2)
+DELETE FROM shown WHERE session = :session AND evidence_key IN (
+    SELECT evidence_key FROM shown WHERE session = :session ORDER BY at DESC, evidence_key LIMIT -1 OFFSET :most)
 """
 _USED = """
-UPDATE session SET last_at = coalesce((SELECT max(at) FROM shown WHERE session = ?1), -9e999) WHERE id = ?1
+UPDATE session SET last_at = coalesce((SELECT max(at) FROM shown WHERE session = :session), -9e999) WHERE id = :session
 """
 _FORGET_IDLE = "DELETE FROM session WHERE last_at < ?"
 _COUNT = "SELECT count(*) FROM session"
@@ -68,8 +68,8 @@ class LocalSessions:
             entries = [(number, entry.evidence_key, entry.digest, entry.at, entry.chars) for entry in shown]
             connection.executemany(_RECORD, entries)
             connection.execute(_FORGET_OLD, (now - policy.max_age_s,))
-            connection.execute(_FORGET_BEYOND, (number, policy.max_items))
-            connection.execute(_USED, (number,))
+            connection.execute(_FORGET_BEYOND, {"session": number, "most": policy.max_items})
+            connection.execute(_USED, {"session": number})
             connection.execute(_FORGET_IDLE, (now - policy.max_age_s,))
             _forget(connection, _beyond(connection, policy.max_sessions))
 
