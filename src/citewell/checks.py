@@ -75,6 +75,8 @@ def check_number(
 
 def as_number(value: object) -> float:
     """A real number as a float; NaN for what is none, infinity for what is too large."""
+    if type(value) is float:  # most are
+        return value
     if not is_number(value):
         return math.nan
     try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from citewell.checks import as_number, check_mapping, check_number, check_texts, is_number, refusal
 from citewell.errors import InvalidRequest
 from citewell.model import PATHS
+from citewell.model.making import maker
 
 _ABOVE_ZERO = math.nextafter(0.0, 1.0)
 
@@ -31,6 +32,9 @@ class Fused:
     key: str
     score: float
     ranks: Mapping[str, int]
+
+
+_make_fused = maker(Fused)
 
 
 def fuse(
@@ -67,8 +71,8 @@ def fuse(
     known = _checked_similarity({} if similarity is None else similarity)
     _check_total([weighed.get(path, 1.0) for path in lists])
     ranks = _ranks_by_key(lists)
-    fused = [Fused(key, _score(found, constant, weighed), found) for key, found in ranks.items()]
-    return tuple(sorted(fused, key=lambda entry: _place(entry, known.get(entry.key))))
+    fused = [_make_fused(key, _score(found, constant, weighed), found) for key, found in ranks.items()]
+    return tuple(sorted(fused, key=lambda entry: _place(entry, known)))
 
 
 def check_weights(weights: Mapping[str, float], *, paths: Sequence[str] = PATHS) -> None:
@@ -126,11 +130,12 @@ def _checked_similarity(similarity: object) -> dict[str, float]:
     given = check_mapping("similarity", similarity, wanted="a number for each evidence key")
     known: dict[str, float] = {}
     for key, value in given.items():
-        if is_number(value):
-            known[key] = as_number(value)
-        elif value is not None:
+        number = as_number(value)
+        if number == number:
+            known[key] = number
+        elif value is not None and not is_number(value):
             raise refusal(f"the similarity of {key!r}", value, "a number, or None where it is unknown")
-    return {key: number for key, number in known.items() if number == number}
+    return known
 
 
 def _check_total(weights: Sequence[float]) -> None:
@@ -142,15 +147,19 @@ def _ranks_by_key(rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, 
     ranks: dict[str, dict[str, int]] = {}
     for path, keys in rankings.items():
         for rank, key in enumerate(keys, start=1):
-            ranks.setdefault(key, {}).setdefault(path, rank)
+            found = ranks.get(key)
+            if found is None:
+                ranks[key] = {path: rank}
+            elif path not in found:
+                found[path] = rank
     return ranks
 
 
 def _score(ranks: Mapping[str, int], k: float, weights: Mapping[str, float]) -> float:
     # fsum rounds once, so that the same votes give the same score in whatever order they are added.
-    return math.fsum(weights.get(path, 1.0) / (k + rank) for path, rank in ranks.items())
+    return math.fsum([weights.get(path, 1.0) / (k + rank) for path, rank in ranks.items()])
 
 
-def _place(entry: Fused, similarity: float | None) -> tuple[float, int, bool, float, str]:
-    closeness = 0.0 if similarity is None else similarity
-    return (-entry.score, min(entry.ranks.values()), similarity is None, -closeness, entry.key)
+def _place(entry: Fused, similarity: Mapping[str, float]) -> tuple[float, int, bool, float, str]:
+    key = entry.key
+    return (-entry.score, min(entry.ranks.values()), key not in similarity, -similarity.get(key, 0.0), key)

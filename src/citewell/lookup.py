@@ -14,7 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from citewell import context
@@ -26,13 +26,11 @@ from citewell.hints.asking import begin_hints
 from citewell.laps import Laps
 from citewell.model import (
     Budget,
-    Candidate,
     EvidenceBlock,
     Hit,
     LookupOutcome,
     LookupStatus,
     Refined,
-    Role,
     SearchRequest,
     SearchResponse,
     StoredChunk,
@@ -164,7 +162,7 @@ class Lookup:
             refined = _refine(ranked.hits, request)
         laps.mark("refill")
 
-        kept = tuple(_block(candidate) for candidate in refined.kept)
+        kept = tuple(candidate.as_block() for candidate in refined.kept)
         evidence, no_neighbours = _widened(kept, request, port)
         laps.mark("context")
 
@@ -290,7 +288,7 @@ def _widened(
         return kept, "neighbours: this search port can't fetch a chunk by its key"
     chunks, error = attempt(lambda: fetch(keys), StoreError, "neighbours could not be fetched")
     visible = {key: chunk for key, chunk in (chunks or {}).items() if is_visible(chunk.scope, request.scope)}
-    beside = {key: as_block(chunk, role="neighbour") for key, chunk in visible.items()}
+    beside = {key: chunk.as_block("neighbour") for key, chunk in visible.items()}
     return context.place(kept, beside, request.neighbours), f"neighbours: {error.message}" if error else ""
 
 
@@ -319,18 +317,6 @@ def _status(
 def _causes(response: SearchResponse, further: SearchResponse | None, *others: str) -> tuple[str, ...]:
     causes = response.degraded + (further.degraded if further else ()) + others
     return tuple(dict.fromkeys(cause for cause in causes if cause))
-
-
-def _block(candidate: Candidate) -> EvidenceBlock:
-    """Without what only the search needed: the labels that the document bears."""
-    names = (item.name for item in fields(Candidate))
-    return EvidenceBlock(**{name: getattr(candidate, name) for name in names})
-
-
-def as_block(chunk: StoredChunk, *, role: Role = "hit") -> EvidenceBlock:
-    """A stored chunk as evidence that no search found: without scores and reasons."""
-    shared = {item.name for item in fields(EvidenceBlock)} & {item.name for item in fields(StoredChunk)}
-    return EvidenceBlock(role=role, **{name: getattr(chunk, name) for name in sorted(shared)})
 
 
 def _settings(request: LookupRequest) -> dict[str, tuple[object, str]]:

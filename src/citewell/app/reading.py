@@ -14,7 +14,7 @@ from citewell import context
 from citewell.checks import shown
 from citewell.errors import UnknownEvidence
 from citewell.identity import format_key, normalize_id, parse_key
-from citewell.lookup import LookupResult, as_block
+from citewell.lookup import LookupResult
 from citewell.model import Budget, DocumentRecord, EvidenceBlock, StoredChunk, StoredDocument, Trace
 from citewell.ports import Snapshot, Store
 from citewell.scope import is_visible
@@ -60,7 +60,7 @@ class Reading:
         with self.store.snapshot() as view:
             block = _block(view, evidence_key, scope)
             around = _visible(view, context.wanted([block], neighbours), scope)
-        beside = {key: as_block(chunk, role="neighbour") for key, chunk in around.items()}
+        beside = {key: chunk.as_block("neighbour") for key, chunk in around.items()}
         evidence = context.place([block], beside, neighbours)
         budget = replace(self.budget, max_items=None, max_chars_per_item=None)
         return self._result(evidence_key, evidence, scope, session, budget)
@@ -74,7 +74,7 @@ class Reading:
         stored = self._stored(doc_id, scope)
         with self.store.snapshot() as view:
             chunks = _chunks(view, stored)
-            evidence = tuple(as_block(chunk) for chunk in chunks if is_visible(chunk.scope, scope))
+            evidence = tuple(chunk.as_block() for chunk in chunks if is_visible(chunk.scope, scope))
         return self._result(doc_id, evidence, scope, session, _WHOLE_DOCUMENT)
 
     def record(self, doc_id: str, scope: Scope) -> DocumentRecord:
@@ -122,7 +122,7 @@ def _block(view: Snapshot, evidence_key: str, scope: Scope) -> EvidenceBlock:
         raise UnknownEvidence(
             f"there is no evidence {shown(evidence_key)}", way_out="Copy the id of a lookup's evidence."
         )
-    return as_block(chunk)
+    return chunk.as_block()
 
 
 def _chunks(view: Snapshot, stored: StoredDocument) -> Iterator[StoredChunk]:

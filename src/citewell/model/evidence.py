@@ -6,10 +6,11 @@ These values don't know how candidates were found, nor how an agent will see the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
 from citewell.model.documents import Locator
+from citewell.model.making import maker
 
 if TYPE_CHECKING:
     from citewell.model.search import PathReport
@@ -66,7 +67,7 @@ class Candidate:
 
     def without_text(self) -> Candidate:
         """For the trace. Spelt out, for a lookup does this to a hundred, and `replace` takes four times as long."""
-        return Candidate(
+        return _make_candidate(
             evidence_key=self.evidence_key,
             doc_id=self.doc_id,
             chunk_index=self.chunk_index,
@@ -84,6 +85,14 @@ class Candidate:
             metadata=self.metadata,
             digest=self.digest,
         )
+
+    def as_block(self) -> EvidenceBlock:
+        """As evidence, without what only the search needed: the labels that the document bears."""
+        return _make_block(**{name: getattr(self, name) for name in _NAMES})
+
+
+_make_candidate = maker(Candidate)
+_NAMES = tuple(part.name for part in fields(Candidate))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +123,9 @@ class EvidenceBlock(Candidate):
             "metadata": dict(self.metadata),
             "digest": self.digest,
         }
+
+
+_make_block = maker(EvidenceBlock)
 
 
 @dataclass(frozen=True, slots=True)

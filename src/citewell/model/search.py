@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from citewell.model.documents import Locator
-from citewell.model.evidence import Candidate
+from citewell.model.evidence import Candidate, EvidenceBlock, Role
 
 Mode = Literal["dense", "hybrid"]
 Path = Literal["dense", "dense_filtered", "lexical"]
@@ -77,6 +77,24 @@ class StoredChunk:
     locator: Locator = field(default_factory=Locator)
     metadata: Mapping[str, object] = field(default_factory=dict)
     digest: str = ""
+
+    def as_block(self, role: Role = "hit") -> EvidenceBlock:
+        """As evidence that no search found: without scores, reasons and the labels that the document bears."""
+        return EvidenceBlock(
+            evidence_key=self.evidence_key,
+            doc_id=self.doc_id,
+            chunk_index=self.chunk_index,
+            text=self.text,
+            source=self.source,
+            title=self.title,
+            breadcrumb=self.breadcrumb,
+            category=self.category,
+            role=role,
+            span=self.span,
+            locator=self.locator,
+            metadata=self.metadata,
+            digest=self.digest,
+        )
 
 
 @dataclass(frozen=True, slots=True)

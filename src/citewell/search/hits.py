@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from citewell.attempts import attempt
 from citewell.errors import CitewellError, StoreError
 from citewell.fusion import Fused
-from citewell.model import PATHS, Hit, Path, Reason, Scored, StoredChunk
+from citewell.model import Hit, Path, Reason, Scored, StoredChunk
+from citewell.model.making import maker
 from citewell.search.honest import checked_similarities
 from citewell.search.on_snapshot import OnSnapshot
 from citewell.search.outcome import Embedded
 
 Rankings = Mapping[Path, Sequence[Scored]]
+
+_make_hit, _make_reason = maker(Hit), maker(Reason)
 
 
 def similarities(
@@ -50,14 +53,10 @@ def hit(
     *,
     fused: bool,
 ) -> Hit:
-    """One hit; reasons in the order of PATHS, `fused` = whether the fused score means anything (hybrid mode)."""
-    reasons = tuple(
-        Reason(path, entry.ranks[path], rankings[path][entry.ranks[path] - 1].score)
-        for path in PATHS
-        if path in entry.ranks
-    )
-    lexical = next((reason.score for reason in reasons if reason.path == "lexical"), None)
-    return Hit(
+    """One hit; reasons in the order of the rankings, `fused` = whether the fused score means anything (hybrid mode)."""
+    ranks = entry.ranks
+    scores = {path: found[ranks[path] - 1].score for path, found in rankings.items() if path in ranks}
+    return _make_hit(
         evidence_key=chunk.evidence_key,
         doc_id=chunk.doc_id,
         chunk_index=chunk.chunk_index,
@@ -67,9 +66,9 @@ def hit(
         breadcrumb=chunk.breadcrumb,
         category=chunk.category,
         similarity=similarity.get(entry.key),
-        lexical_score=lexical,
+        lexical_score=scores.get("lexical"),
         fused_score=entry.score if fused else None,
-        reasons=reasons,
+        reasons=tuple([_make_reason(path, ranks[path], score) for path, score in scores.items()]),
         span=chunk.span,
         locator=chunk.locator,
         metadata=chunk.metadata,

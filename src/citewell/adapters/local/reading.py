@@ -26,6 +26,7 @@ from citewell.model import (
     StoredChunk,
     StoredDocument,
 )
+from citewell.model.making import maker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +37,8 @@ WITHDRAWN = "!"
 _Properties = tuple[tuple[str, ...] | None, dict[str, object], tuple[str, ...]]
 """Labels, metadata, headings."""
 _NONE: _Properties = (None, {}, ())
+
+_make_chunk = maker(StoredChunk)
 
 _CHUNK_COLUMNS = (
     "c.row, d.doc_id, c.chunk_index, c.text, d.source, d.title, c.breadcrumb, d.category, d.scope, c.span_start,"
@@ -234,7 +237,7 @@ def read_chunks(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict
     found = connection.execute(
         f"SELECT {_CHUNK_COLUMNS} FROM json_each(?) AS wanted JOIN chunks AS c ON c.row = wanted.value"  # noqa: S608 - a constant
         " JOIN documents AS d ON d.id = c.document",
-        (json.dumps(list(keys)),),
+        (json.dumps(sorted(keys)),),  # in the order in which they lie in the file
     ).fetchall()
     metadata = _parsed([row[-1] for row in found])
     chunks = {keys[row[0]]: _chunk(keys[row[0]], held, *row[1:-1]) for row, held in zip(found, metadata, strict=True)}
@@ -250,9 +253,9 @@ def _chunk(
     breadcrumb: str, category: str | None, scope: str | None, start: int, end: int, page: int | None,
     line: int | None, url: str | None, digest: str,
 ) -> StoredChunk:  # fmt: skip
-    return StoredChunk(
+    return _make_chunk(
         key, doc_id, index, text, source, title, breadcrumb, category, _labels(scope), (start, end),
-        Locator(page, line, url), metadata, digest,
+        _locator(page, line, url), metadata, digest,
     )  # fmt: skip
 
 
@@ -275,6 +278,11 @@ def read_names(connection: sqlite3.Connection, documents: Sequence[int]) -> dict
             (json.dumps(list(documents)),),
         )
     )
+
+
+@lru_cache(maxsize=4_096)
+def _locator(page: int | None, line: int | None, url: str | None) -> Locator:
+    return Locator(page, line, url)
 
 
 @lru_cache(maxsize=4_096)
