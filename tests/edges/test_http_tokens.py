@@ -118,6 +118,21 @@ def test_without_a_known_token_nothing_is_told(http: TestClient, method: str, pa
 
 
 @pytest.mark.requirement("API-4")
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["/v1/documents", "/v1/evidence/a.md%23chunk-0", "/mcp", "/inspect/corpus"])
+@pytest.mark.parametrize("names", [("team-a", "everything"), ("everything", "team-a"), ("team-a", "team-a")])
+def test_two_tokens_are_none(http: TestClient, method: str, path: str, names: tuple[str, str]) -> None:
+    """Whoever passed the request on may have looked at the other one."""
+    two = [("Authorization", f"Bearer {token(name)}") for name in names]
+    refused = http.request(method, path, headers=two, follow_redirects=False)
+    if path.startswith("/inspect") and method == "GET":  # a browser is led to the log-in
+        assert (refused.status_code, refused.headers["location"][:14]) == (303, "/inspect/login")
+    else:
+        assert refused.status_code in (401, 405)
+    assert "alpha" not in refused.text.lower()
+
+
+@pytest.mark.requirement("API-4")
 def test_probes_need_no_token_and_are_told_a_word(http: TestClient) -> None:
     assert http.get("/healthz", headers={"Host": "10.1.2.3:80"}).text == '{"status":"ok"}'
     assert http.get("/readyz", headers={"Host": "10.1.2.3:80"}).text == '{"status":"ready"}'

@@ -229,6 +229,15 @@ def test_nobody_without_a_known_token_gets_in(url: str, method: str, presented: 
 
 
 @pytest.mark.requirement("API-3")
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_two_tokens_are_none(url: str, method: str) -> None:
+    """Whoever passed the request on may have looked at the other one."""
+    two = [*ACCEPT.items(), *(("authorization", f"Bearer {TOKENS[name]}") for name in ("red", "red"))]
+    answer = httpx2.request(method, url, json=INITIALIZE if method == "POST" else None, headers=two, timeout=30)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized")
+
+
+@pytest.mark.requirement("API-3")
 def test_no_token_gets_into_the_log(url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     as_caller(url, "red", listed, "legacy")

@@ -88,17 +88,19 @@ class Callers:
         """Whom it can identify."""
         return tuple(token.name for token in self._tokens) or (ANYONE.name,)
 
-    def identify(self, authorization: str | None) -> Caller:
-        """The caller that the value of an Authorization header names.
+    def identify(self, *authorizations: str | None) -> Caller:
+        """The caller that the values of a request's Authorization headers name, of which there should be one.
 
         Every token is compared, in a time that doesn't depend on which one matches or how far.
 
         Raises:
-            Unauthorized: none, of another kind, or unknown; the message doesn't say which.
+            Unauthorized: none, of another kind, unknown, or two, of which whoever passed the request on may have looked
+                at the other one; the message doesn't say which.
         """
         if not self._tokens:
             return ANYONE
-        scheme, _, token = (authorization or "").strip().partition(" ")
+        only = authorizations[0] if len(authorizations) == 1 else None
+        scheme, _, token = (only or "").strip().partition(" ")
         presented = digest_of(token.strip() if scheme.lower() == "bearer" else "")
         found = None
         for known in self._tokens:

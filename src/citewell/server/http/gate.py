@@ -134,7 +134,7 @@ class Gate:
     def _caller(self, scope: Scope, headers: Headers) -> Caller:
         rules, address = self._rules, (scope.get("client") or ("",))[0]
         try:
-            caller = rules.callers.identify(headers.get("authorization"))
+            caller = rules.callers.identify(*headers.getlist("authorization"))
         except CitewellError:
             rules.rates.count(f"address {address}")  # so that nobody tries tokens without end
             raise

@@ -138,7 +138,7 @@ class _Guarded:
             raise _Elsewhere(421, "Invalid Host header")
         if not self._hosts.takes_origin(headers.get("origin"), host):
             raise _Elsewhere(403, "Invalid Origin header")
-        return self._callers.identify(headers.get("authorization"))
+        return self._callers.identify(*headers.getlist("authorization"))
 
 
 class _Elsewhere(Exception):

@@ -76,7 +76,7 @@ class Gate:
             Busy: too often.
         """
         known = self._logins.caller(request.cookies.get(COOKIE, ""))
-        caller = known or self._identified(request, request.headers.get("authorization"))
+        caller = known or self._identified(request, *request.headers.getlist("authorization"))
         self._rates.count(f"caller {caller.name}")
         return caller
 
@@ -103,12 +103,12 @@ class Gate:
         check_own(request)
         self._logins.close(request.cookies.get(COOKIE, ""))
 
-    def _identified(self, request: Request, authorization: str | None) -> Caller:
+    def _identified(self, request: Request, *authorizations: str) -> Caller:
         try:
-            return self._callers.identify(authorization)
+            return self._callers.identify(*authorizations)
         except CitewellError:
             address = request.client.host if request.client else ""
-            if authorization is not None:  # a browser that isn't logged in yet tries nothing
+            if authorizations:  # a browser that isn't logged in yet tries nothing
                 self._rates.count(f"address {address}")
             raise
 
