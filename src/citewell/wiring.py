@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from citewell.adapters.milvus.foreign import AttachedStore, Look
 
 _ATTACHMENT = "attachment.toml"
+_IN_PROCESS = "use-multilingual"
 
 
 def open_store(location: str, settings: StoreSettings, *, create: bool) -> Store:
@@ -107,7 +108,7 @@ def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None)
             query_prefix=settings.query_prefix,
             passage_prefix=settings.passage_prefix,
         )
-    if settings.name != "use-multilingual":
+    if settings.name != _IN_PROCESS:
         raise ConfigError(
             f"embedder.name is {settings.name!r}, and there is no model of that name in this process",
             way_out="Use 'use-multilingual', or set embedder.url to an endpoint that serves it.",
@@ -117,10 +118,17 @@ def open_embedder(settings: EmbedderSettings, bound: StoreBinding | None = None)
             "embedder.query-prefix and embedder.passage-prefix are for an endpoint; this process's model takes none",
             way_out="Leave them out, or set embedder.url.",
         )
-    from citewell.adapters.embedders.models import cache_dir, model_path  # noqa: PLC0415 - as the next one
     from citewell.adapters.embedders.onnx import UseMultilingual  # noqa: PLC0415 - loads numpy
 
-    return UseMultilingual(model_path(cache_dir(_cache(settings))))
+    return UseMultilingual(_model_path(settings))
+
+
+def begin_embedder(settings: EmbedderSettings) -> None:
+    """Begin to load the model that these settings name, if it runs in this process; who opens it finds it begun."""
+    if settings.url is None and settings.name == _IN_PROCESS:
+        from citewell.adapters.embedders.onnx import begin  # noqa: PLC0415 - loads numpy
+
+        begin(_model_path(settings))
 
 
 def open_counter(name: str | None, embedder: Embedder) -> Callable[[str], int] | None:
@@ -239,11 +247,17 @@ def verify_model(settings: EmbedderSettings) -> Path:
     Raises:
         EmbedderUnavailable: it is missing or differs.
     """
-    from citewell.adapters.embedders.models import cache_dir, model_path, verify  # noqa: PLC0415 - as above
+    from citewell.adapters.embedders.models import verify  # noqa: PLC0415 - as above
 
-    path = model_path(cache_dir(_cache(settings)))
+    path = _model_path(settings)
     verify(path)
     return path
+
+
+def _model_path(settings: EmbedderSettings) -> Path:
+    from citewell.adapters.embedders.models import cache_dir, model_path  # noqa: PLC0415 - as above
+
+    return model_path(cache_dir(_cache(settings)))
 
 
 def _cache(settings: EmbedderSettings) -> Path | None:

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.adapters.embedders import onnx
 from citewell.adapters.embedders.models import USE_MULTILINGUAL, cache_dir, installed, verify
-from citewell.adapters.embedders.onnx import UseMultilingual
+from citewell.adapters.embedders.onnx import UseMultilingual, begin
 from citewell.errors import EmbedderUnavailable
 from citewell.ports import Embedder
 from citewell.testing import EmbedderContract
@@ -161,6 +162,53 @@ def test_another_process_and_another_hash_seed_give_the_same_bytes(model: UseMul
     assert done.stdout.strip() == model.embed_query("网关 gateway").tobytes().hex()
     assert done.stderr == ""
     assert list(tmp_path.rglob("*")) == []
+
+
+@NEEDS_MODEL
+@pytest.mark.requirement("PORT-6")
+def test_the_tables_that_the_runtime_maps_give_the_same_bytes_as_the_file_read_whole(
+    model: UseMultilingual, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx, "_graph", str)
+    whole = UseMultilingual(MODEL, workers=2)
+    for text in (*TEXTS, *LONG_TEXTS):
+        assert model.embed_query(text).tobytes() == whole.embed_query(text).tobytes()
+
+
+@NEEDS_MODEL
+@pytest.mark.requirement("PORT-6")
+def test_a_model_that_is_a_link_or_lies_behind_one_is_loaded(
+    model: UseMultilingual, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MODEL is not None
+    (tmp_path / "folder").symlink_to(MODEL.parent)
+    (tmp_path / "other").mkdir()
+    for name in (MODEL.name, f"{MODEL.name}.sha256"):
+        (tmp_path / "other" / name).symlink_to(MODEL.with_name(name))
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("folder") / MODEL.name, Path("other") / MODEL.name):
+        assert UseMultilingual(path).embed_query("disk").tobytes() == model.embed_query("disk").tobytes()
+
+
+@NEEDS_MODEL
+@pytest.mark.requirement("PORT-6")
+def test_a_model_that_was_begun_is_loaded_once_and_gives_the_same_bytes(
+    model: UseMultilingual, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MODEL is not None
+    begin(MODEL)
+    embedder = UseMultilingual(MODEL)
+    monkeypatch.setattr(onnx, "_open_session", None)  # whoever loads it again fails
+    assert embedder.embed_query("disk").tobytes() == model.embed_query("disk").tobytes()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_what_fails_when_a_model_is_begun_is_said_where_it_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / USE_MULTILINGUAL.file_name
+    begin(path)
+    for _ in range(2):  # and again: there is no model still
+        with pytest.raises(EmbedderUnavailable, match="is missing"):
+            UseMultilingual(path).embed_query("a")
 
 
 @pytest.mark.requirement("ENGINE-4")

@@ -15,6 +15,7 @@
     serve      serve
     setup      config, model
     demo       the tour
+    brief      what commands that answer once and end do without
     render     values -> text for people
 
 A command's module is loaded when its command is called: most of them need libraries that a lookup has no use for.
@@ -28,10 +29,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-import typer
+from citewell.cli import brief
 
-from citewell.cli.edge import INTERRUPTED, leave, run
+if TYPE_CHECKING:
+    import typer
 
 _COMMANDS = {
     "demo": "demo.demo",
@@ -55,6 +58,9 @@ _COMMANDS = {
 }
 """Each command's place in this package, in the order of `--help`."""
 
+_BRIEF = {"lookup", "show", "list", "check", "status"}
+"""Commands that answer once and end."""
+
 app: typer.Typer
 
 
@@ -69,6 +75,8 @@ def __getattr__(name: str) -> object:
 
 def _app(names: Collection[str]) -> typer.Typer:
     """A command line of these commands."""
+    import typer
+
     made = typer.Typer(
         name="citewell",
         help="Evidence for agents: look knowledge up, see why each chunk was found, cite it.",
@@ -100,7 +108,14 @@ def _nothing() -> None:
 def main() -> None:
     """The `citewell` command."""
     arguments = sys.argv[1:]
+    is_brief = bool(_BRIEF.intersection(arguments[:1]))
+    if is_brief:
+        brief.hasten()
+    from citewell.cli.edge import INTERRUPTED, leave, run
+
     code = run(_wanted(arguments), arguments)
     if code == INTERRUPTED:
         leave(code)
+    if is_brief:
+        brief.end(code)
     sys.exit(code)

@@ -43,8 +43,16 @@ def load_settings(config: Path | None, given: Mapping[str, object | None] | None
     return Settings.load(config, overrides=overrides)
 
 
-def open_knowledge(kb: str | None, config: Path | None, *, create: bool = False) -> Knowledge:
-    """Open the store that the options name; reading commands never make one."""
+def open_knowledge(kb: str | None, config: Path | None, *, create: bool = False, asks: bool = False) -> Knowledge:
+    """Open the store that the options name; reading commands never make one.
+
+    Who `asks` it a question will need the embedder, which then loads while the rest is imported and opened.
+    """
+    settings = load_settings(config)
+    if asks:
+        from citewell.wiring import begin_embedder
+
+        begin_embedder(settings.embedder)
     from citewell.app import Knowledge
 
-    return Knowledge.open(kb, settings=load_settings(config), create=create)
+    return Knowledge.open(kb, settings=settings, create=create)

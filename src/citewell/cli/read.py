@@ -44,7 +44,7 @@ def lookup(
     as_json: JsonOption = False,
 ) -> None:
     """Look knowledge up and show the evidence."""
-    with open_knowledge(kb, config) as knowledge:
+    with open_knowledge(kb, config, asks=True) as knowledge:
         result = knowledge.lookup(
             query,
             mode=_mode(mode),

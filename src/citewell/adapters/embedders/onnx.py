@@ -16,7 +16,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from citewell.adapters.embedders.models import USE_MULTILINGUAL, cache_dir, model_path, require
+from citewell.adapters.embedders.outside import graph_of
 from citewell.adapters.embedders.texts import clean
 from citewell.adapters.embedders.vectors import unit_rows
 from citewell.errors import ConfigError, EmbedderError, EmbedderUnavailable
@@ -39,6 +40,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HUMPS = re.compile(r"[A-Z](?<=[A-Za-z0-9].)[a-z]", re.DOTALL)  # as many, found in a sixth of the time
 _ODD = re.compile(r"[^\x00-\x7f\u4e00-\u9fff]")  # ASCII and Chinese characters stay one when normalised
 _PREPARATION = "camel-1"  # changes when the same text would be given to the graph otherwise
+_OUTSIDE = "session.model_external_initializers_file_folder_path"  # where the graph's tables lie
 _FATAL = 4  # onnxruntime's log severity; whatever fails is raised as well
 
 
@@ -147,8 +149,26 @@ class UseMultilingual:
     def _loaded(self) -> Any:  # noqa: ANN401 - onnxruntime ships no types
         with self._lock:
             if self._session is None:
-                self._session = _open_session(require(self._path))
+                begun = _begun.pop(self._path, None)
+                self._session = _open_session(self._path) if begun is None else begun.result()
             return self._session
+
+
+_begun: dict[Path, Future[Any]] = {}
+"""Models that `begin` is loading, or has loaded, until an embedder takes them."""
+
+
+def begin(path: Path) -> None:
+    """Load this model in a thread, so that it is there, or nearly, when the first embedder of this file needs it.
+
+    For a process that has one question and much to import: the runtime loads a model without the interpreter's lock.
+    What fails is raised where the model is needed. What was begun, and not taken yet, is not begun again.
+    """
+    if path in _begun:
+        return
+    pool = ThreadPoolExecutor(1, "citewell-model")
+    _begun[path] = pool.submit(_open_session, path)
+    pool.shutdown(wait=False)
 
 
 @lru_cache(1 << 12)
@@ -173,6 +193,7 @@ def _usable_cpus() -> int:
 
 
 def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no types
+    require(path)
     # Since 1.29, onnxruntime reports to its maker from the moment that it is imported, unless its environment says no.
     os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
@@ -186,9 +207,19 @@ def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no typ
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = _FATAL
         options.register_custom_ops_library(get_library_path())
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        whole = path.resolve()  # the runtime refuses what lies outside of the model's folder, links followed
+        options.add_session_config_entry(_OUTSIDE, str(whole.parent))
+        return onnxruntime.InferenceSession(_graph(whole), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the one translating edge: onnxruntime's errors share no base of their own
         raise EmbedderUnavailable(
             f"the model {path} can't be loaded: {type(error).__name__}: {error}",
             way_out="`citewell model pull` reads it whole and mends it; else onnxruntime and its extensions don't fit.",
         ) from error
+
+
+def _graph(path: Path) -> bytes | str:
+    """What the runtime is given: the graph without its large tables, or the file where that is no model at all."""
+    try:
+        return graph_of(path)
+    except ValueError:
+        return str(path)  # the runtime says best what is wrong with it
