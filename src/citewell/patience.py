@@ -2,7 +2,7 @@
 
 A thread can't be stopped from outside. A call that is late is left to end by itself; while too many of its kind are,
 further ones of that kind are refused at once, so that what never answers costs a bounded number of threads. It knows
-no stage and no vendor, and no error but TimeoutError.
+no stage and no vendor.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _IDLE_S = 30.0
 """Threads are kept for the next call: so many, so long."""
 
 _T = TypeVar("_T")
+
+
+class Late(TimeoutError):
+    """Nobody waits for the call any more, or it was not begun; a TimeoutError that the call itself raised is none."""
 
 
 class Patience:
@@ -48,7 +52,7 @@ class Patience:
         """Begin a call, in the caller's context; its `result` waits for it.
 
         Raises:
-            TimeoutError: too many of its kind are late and still run.
+            Late: too many of its kind are late and still run.
             RuntimeError: it was closed.
         """
         if self._pid != os.getpid():  # the threads of a parent process are not here
@@ -59,7 +63,7 @@ class Patience:
                 raise RuntimeError("closed")
             late = sum(self._running[each] == kind for each in self._late)
             if late >= MOST_LATE:
-                raise TimeoutError(f"was not asked: {late} calls before are late and still run")
+                raise Late(f"was not asked: {late} calls before are late and still run")
             self._running[call] = kind
             worker = self._idle.pop() if self._idle else None
         (worker or _Worker(self, self._name)).calls.put(call)
@@ -114,12 +118,12 @@ class Call(Generic[_T]):
         """What came of it, at most so long after its start.
 
         Raises:
-            TimeoutError: it is late. Whatever it raised itself is raised, too.
+            Late: it is. Whatever it raised itself is raised, too.
         """
         left = self._started + min(timeout_s, threading.TIMEOUT_MAX / 2) - time.monotonic()
         if not self.done.wait(max(0.0, left)):
             self._owner.late(self)
-            raise TimeoutError(f"timed out after {timeout_s:g} s")
+            raise Late(f"timed out after {timeout_s:g} s")
         if self._error is not None:
             raise self._error
         return self._answer[0]

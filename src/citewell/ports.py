@@ -119,7 +119,9 @@ class Store(Protocol):
     set[str]`: every document, where that is cheaper than `documents()`. `kept_copy() -> KeptCopy | None`,
     `kept_mark() -> tuple[Mark, int] | None` (how many documents were written since) and `keep_copy(mark, base, parts,
     count) -> bool`: the copy itself, for the next process; it is derived, moves no mark and may be lost at any time.
-    `at_hand: bool`: whether `mark` is answered in this process; where it isn't, hints are looked for in another thread.
+    `at_hand: bool`: whether this process itself answers, out of memory or files, so that no network can keep a caller.
+    Such a store is asked in the caller's thread: for `mark`, and on a snapshot for a dense path, similarities, chunks,
+    however long they take. Any other is asked in threads that can be left behind, for hints as well.
 
     `doubt() -> str`: why the contents may not be all that was acknowledged, said with every answer; empty = they are.
     """

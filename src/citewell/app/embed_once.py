@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from citewell.errors import EmbedderUnavailable
-from citewell.patience import Patience
+from citewell.patience import Late, Patience
 from citewell.ports import Embedder
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class EmbedOnce:
         if call is None:
             try:
                 call = self._asked[text] = self._patience.start("query", partial(self._embedded, text))
-            except TimeoutError as error:
+            except Late as error:
                 message = f"the query's embedding {error}"
                 raise EmbedderUnavailable(message, way_out="Check the embedder.") from error
             except RuntimeError as error:
@@ -106,9 +106,7 @@ class EmbedOnce:
     def _awaited(self, call: Call[NDArray[np.float32]]) -> NDArray[np.float32]:
         try:
             return call.result(self._timeout_s)
-        except TimeoutError as error:
-            if call.done.is_set():  # its own
-                raise
+        except Late as error:
             raise EmbedderUnavailable(
                 f"the query's embedding {error}", way_out="Check the embedder, or raise retrieval.search.timeout."
             ) from error

@@ -14,7 +14,7 @@ from typing import NoReturn, TypeVar
 
 from citewell.attempts import attempt
 from citewell.errors import StoreError, StoreUnreachable
-from citewell.patience import Call, Patience
+from citewell.patience import Call, Late, Patience
 from citewell.ports import Snapshot
 
 _T = TypeVar("_T")
@@ -27,10 +27,13 @@ class OnSnapshot:
         patience: whose threads the calls run in.
         timeout_s: how long each is waited for.
         snapshot: as `Store.snapshot` gives it; entered and left here.
+        at_hand: whether it is a store's that answers in this process; `run` then needs no other thread.
     """
 
-    def __init__(self, patience: Patience, timeout_s: float, snapshot: AbstractContextManager[Snapshot]) -> None:
-        self._patience, self._timeout_s, self._snapshot = patience, timeout_s, snapshot
+    def __init__(
+        self, patience: Patience, timeout_s: float, snapshot: AbstractContextManager[Snapshot], *, at_hand: bool
+    ) -> None:
+        self._patience, self._timeout_s, self._snapshot, self._at_hand = patience, timeout_s, snapshot, at_hand
         self._lock = threading.Lock()
         self._users = 0
         self._left = False
@@ -61,7 +64,7 @@ class OnSnapshot:
             self._users += 1
         try:
             call = self._patience.start(kind, partial(self._used, act))
-        except TimeoutError as error:
+        except Late as error:
             self._let_go()
             return partial(_refuse, StoreUnreachable(f"{what} {error}", way_out="Check the store."))
         except RuntimeError:
@@ -70,15 +73,17 @@ class OnSnapshot:
         return partial(self._awaited, call, what)
 
     def run(self, kind: str, what: str, act: Callable[[], _T]) -> _T:
-        """Make a call and wait for it; as `start`."""
-        return self.start(kind, what, act)()
+        """Make a call and wait for it; as `start`, unless the store is at hand.
+
+        What such a store is asked last is asked in the caller's thread: there is no network that could keep it, and
+        handing it over, there and back, would take as long as some of the calls.
+        """
+        return act() if self._at_hand else self.start(kind, what, act)()
 
     def _awaited(self, call: Call[_T], what: str) -> _T:
         try:
             return call.result(self._timeout_s)
-        except TimeoutError as error:
-            if call.done.is_set():  # its own
-                raise
+        except Late as error:
             way_out = "Check the store, or raise retrieval.search.timeout."
             raise StoreUnreachable(f"{what} {error}", way_out=way_out) from error
 

@@ -112,10 +112,11 @@ class StoreSearch:
     @contextmanager
     def session(self) -> Iterator[KnowledgeSearchPort]:
         """Searches made within it see one snapshot of the store, and embed a query once (for a refill)."""
-        with OnSnapshot(self._parts.patience, self._parts.policy.timeout_s, self._store.snapshot()) as calls:
+        parts, at_hand = self._parts, bool(getattr(self._store, "at_hand", False))
+        with OnSnapshot(parts.patience, parts.policy.timeout_s, self._store.snapshot(), at_hand=at_hand) as calls:
             if calls.view.size:
                 self._check_embedder()
-            yield _Session(self._parts, calls)
+            yield _Session(parts, calls)
 
     def _check_embedder(self) -> None:
         """The store must have been filled by this embedder; asked once, for a binding never changes.
@@ -163,7 +164,10 @@ class _Session:
         return self._calls.run("fetch", "reading the chunks", lambda: self._view.fetch(keys))
 
     def _run(self, request: SearchRequest, planned: Plan, terms: Sequence[str]) -> tuple[dict[Path, Outcome], Embedded]:
-        """The lexical path starts, the query is embedded meanwhile, then the dense paths start."""
+        """The lexical path starts, the query is embedded meanwhile, then the dense paths start.
+
+        The last of these is run, not started: nothing is left to be done meanwhile.
+        """
         running: dict[Path, Callable[[], Outcome]] = {}
         if "lexical" in planned.run:
             running["lexical"] = self._start("lexical", partial(self._view.lexical, terms), request, planned)
@@ -172,19 +176,23 @@ class _Session:
         if embedded.vector is None:
             outcomes |= {path: failed(path, planned.run[path], embedded.error) for path in planned.dense}
         else:
-            find = partial(self._view.dense, embedded.vector)
-            running |= {path: self._start(path, find, request, planned) for path in planned.dense}
+            find, last = partial(self._view.dense, embedded.vector), planned.dense[-1:]
+            running |= {path: self._start(path, find, request, planned) for path in planned.dense[:-1]}
+            outcomes |= {path: self._start(path, find, request, planned, wait=True)() for path in last}
         return outcomes | {path: outcome() for path, outcome in running.items()}, embedded
 
-    def _start(self, path: Path, find: Find, request: SearchRequest, planned: Plan) -> Callable[[], Outcome]:
-        """Begin a path's search; what is returned waits for what becomes of it."""
+    def _start(
+        self, path: Path, find: Find, request: SearchRequest, planned: Plan, *, wait: bool = False
+    ) -> Callable[[], Outcome]:
+        """Begin a path's search, or with `wait` have it made when it is waited for; what is returned does wait."""
         filters, width, clock = planned.run[path], request.retrieve_k, self._parts.clock
         started = clock()
 
         def search() -> tuple[tuple[Scored, ...], float]:
             return checked_ranking(find(width, filters), path, width), (clock() - started) * 1000
 
-        found = self._calls.start(path, "the search", search)
+        calls = self._calls
+        found = partial(calls.run, path, "the search", search) if wait else calls.start(path, "the search", search)
 
         def outcome() -> Outcome:
             done, error = attempt(found, StoreError, f"the {path} path failed")
