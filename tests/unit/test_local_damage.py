@@ -23,16 +23,23 @@ from citewell.testing.store_base import EMBEDDER, key, look, put, size_of, write
 Answers = tuple[tuple[Scored, ...], tuple[Scored, ...]]
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed store of 400 chunks whose index lies in one file."""
-    with_store = LocalStore.open(tmp_path / "store")
+    path = tmp_path_factory.mktemp("made") / "store"
+    with_store = LocalStore.open(path)
     write(with_store, *(change(f"{at}.md", [f"shared word{at}", f"shared other{at % 7}"]) for at in range(200)))
     put(with_store, "0.md", ["shared again"])
     with_store.compact()
     with_store.close()
-    assert len(list((tmp_path / "store" / "index").glob("*.seg"))) == 1
-    return tmp_path / "store"
+    assert len(list((path / "index").glob("*.seg"))) == 1
+    return path
+
+
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    return shutil.copytree(made, tmp_path / "store")
 
 
 def answers(store: LocalStore) -> Answers:
@@ -210,6 +217,27 @@ TAMPERED = {
     "a place changed": ("UPDATE chunks SET chunk_index = 5 WHERE row = 9", key("4.md"), "says that it is chunk 5"),
     "a span backwards": ("UPDATE chunks SET span_end = -5 WHERE row = 9", key("4.md"), "does not follow"),
     "a span out of order": ("UPDATE chunks SET span_end = 1 WHERE row = 10", key("4.md", 1), "does not follow"),
+    "a title changed": (
+        "UPDATE documents SET title = 'Forged' WHERE doc_id = '4.md'",
+        key("4.md"),
+        "its title, source",
+    ),
+    "a source changed": ("UPDATE documents SET source = 'x' WHERE doc_id = '4.md'", key("4.md"), "its title, source"),
+    "a heading changed": ("UPDATE documents SET headings = '[\"x\"]' WHERE doc_id = '4.md'", key("4.md"), "its title"),
+    "a list in the metadata changed": (
+        """UPDATE documents SET metadata = '{"x": {"y": 1}}' WHERE doc_id = '4.md'""",
+        key("4.md"),
+        "metadata, breadcrumbs",
+    ),
+    "a breadcrumb changed": ("UPDATE chunks SET breadcrumb = 'x' WHERE row = 9", key("4.md"), "breadcrumbs or places"),
+    "a page changed": ("UPDATE chunks SET page = 7 WHERE row = 10", key("4.md"), "breadcrumbs or places"),
+    "a link changed": ("UPDATE chunks SET url = 'http://x' WHERE row = 10", key("4.md"), "breadcrumbs or places"),
+    "a span moved": ("UPDATE chunks SET span_end = span_end + 1 WHERE row = 10", key("4.md"), "breadcrumbs or places"),
+    "a seal changed": (
+        "UPDATE marks SET mark = zeroblob(24) WHERE length(mark) = 24 AND document = 5",
+        key("4.md"),
+        "are not those that were written",
+    ),
     "a mark too many": (
         "INSERT INTO marks SELECT x'00', document FROM chunks WHERE row = 9",
         key("4.md"),
@@ -230,6 +258,19 @@ def test_verify_names_what_is_wrong_with_the_truth_and_repairs_none_of_it(
         assert (found.kind, found.where, found.evidence_key, found.repaired) == ("damaged", "citewell.db", named, False)
         assert why in found.detail
         assert not report.ok
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_document_without_a_seal_is_one_that_an_earlier_version_wrote(path: Path) -> None:
+    tampered(path, "DELETE FROM marks WHERE length(mark) = 24")
+    store = LocalStore.open(path)
+    assert store.verify().ok
+    put(store, "4.md", ["shared anew"])
+    store.close()
+    tampered(path, "UPDATE documents SET title = title || 'x'")
+    store = LocalStore.open(path)
+    assert [found.evidence_key for found in store.verify().findings] == [key("4.md")]
     store.close()
 
 

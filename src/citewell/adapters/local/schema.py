@@ -6,7 +6,7 @@
     chunks      what is shown and cited
     features    what is searched: the vector (float32), the ids of the terms and how often each occurs
     terms       the dictionary: a term's bytes and its id
-    marks       what filters compare with, as digests (see marks.py)
+    marks       what filters compare with, as digests (see marks.py), and a document's seal (see seals.py)
     ..._by_row  row numbers alone, so that rows can be counted without reading them
     removed     rows that went, with the sequence at which they went, for readers that catch up
 

@@ -16,6 +16,7 @@ import numpy as np
 from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.marks import marks_of
 from citewell.adapters.local.reading import properties_of
+from citewell.adapters.local.seals import is_seal, seal_of
 from citewell.adapters.local.writing import stamp_of
 from citewell.errors import StoreCorrupt
 from citewell.identity import format_key
@@ -134,7 +135,8 @@ def _in_record(connection: sqlite3.Connection, row: Sequence[Any], known: NDArra
     except StoreCorrupt as error:
         yield Finding("damaged", FILE, format_key(row[1], 0), error.message)
     else:
-        yield from _in_document(connection, document, known)
+        found = list(_in_document(connection, document, known))
+        yield from found or _unsealed(connection, document)
 
 
 def _in_document(connection: sqlite3.Connection, document: _Document, known: NDArray[np.bool_]) -> Iterator[Finding]:
@@ -161,9 +163,21 @@ def _in_document(connection: sqlite3.Connection, document: _Document, known: NDA
         yield Finding("damaged", FILE, first, f"{nameless} of its terms are missing in the dictionary")
     for at, detail in _wrong(document, rows):
         yield Finding("damaged", FILE, format_key(document.doc_id, at), detail)
-    marks = connection.execute("SELECT mark FROM marks WHERE document = ? ORDER BY mark", (document.id,)).fetchall()
-    if [mark for (mark,) in marks] != marks_of(document.record):
+    if [mark for mark in _borne(connection, document) if not is_seal(mark)] != marks_of(document.record):
         yield Finding("damaged", FILE, first, "its marks are not those of its category, labels and metadata")
+
+
+def _unsealed(connection: sqlite3.Connection, document: _Document) -> Iterator[Finding]:
+    """A seal that doesn't fit, which says nothing of where: for documents of which nothing else is wrong."""
+    seals = [mark for mark in _borne(connection, document) if is_seal(mark)]
+    if seals and seals != [seal_of(connection, document.id)]:
+        detail = "its title, source, metadata, breadcrumbs or places are not those that were written"
+        yield Finding("damaged", FILE, format_key(document.doc_id, 0), detail)
+
+
+def _borne(connection: sqlite3.Connection, document: _Document) -> list[bytes]:
+    rows = connection.execute("SELECT mark FROM marks WHERE document = ? ORDER BY mark", (document.id,))
+    return [mark for (mark,) in rows]
 
 
 def _wrong(document: _Document, rows: Sequence[_Row]) -> Iterator[tuple[int, str]]:

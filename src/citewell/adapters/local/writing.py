@@ -18,6 +18,7 @@ import numpy as np
 from citewell.adapters.local.faults import decoded
 from citewell.adapters.local.marks import marks_of
 from citewell.adapters.local.reading import WITHDRAWN
+from citewell.adapters.local.seals import seal
 from citewell.adapters.local.terms import Dictionary
 from citewell.errors import InvalidRequest, StoreConflict
 from citewell.model import Chunk, DocumentChange, DocumentCopy, DocumentRecord, Reuse
@@ -80,6 +81,7 @@ def write_changes(connection: sqlite3.Connection, changes: Sequence[DocumentChan
         connection.executemany(
             "INSERT INTO features VALUES (?, ?, ?, ?)", ((row + at, *values) for at, values in enumerate(features))
         )
+        seal(connection, document)
         row += len(features)
     write_meta(connection, "next_row", row)
     _end(connection, sequence)
@@ -108,6 +110,7 @@ def copy_documents(connection: sqlite3.Connection, copies: Sequence[DocumentCopy
         ):
             if connection.execute(statement, (*values, *within)).rowcount != stored.chunks:
                 raise _can_not_copy(copy)
+        seal(connection, document)
         row += stored.chunks
     write_meta(connection, "next_row", row)
     _end(connection, sequence)
