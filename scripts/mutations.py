@@ -122,7 +122,7 @@ def tested(source: Path, tests: Sequence[str], scratch: Path) -> tuple[int, str]
         sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "slow or not slow",
         "--basetemp", str(scratch / "pytest"), *tests,
     ]  # fmt: skip
-    surroundings = {**os.environ, "PYTHONPATH": str(source), "CITEWELL_MUTATED": str(source)}
+    surroundings = {**os.environ, "PYTHONPATH": str(source)}
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=TOO_LONG_S, check=False
