@@ -264,7 +264,7 @@ def test_sockets_are_skipped_by_name_and_never_opened(tmp_path: Path, monkeypatc
 @pytest.mark.slow
 @pytest.mark.requirement("INGEST-6")
 def test_a_walk_takes_time_in_proportion_to_the_files(tmp_path: Path) -> None:
-    """Ten times the files with an ignore file at every level: not twenty times as long; 20,000 within 5 s of processor."""
+    """Ten times the files with an ignore file at every level: not twenty times the work; 20,000 within 5 s of it."""
     seconds = []
     for count in (2_000, 20_000):
         root = tmp_path / str(count)
