@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from citewell import context
+from citewell import context, projection
 from citewell.admission import LookupRequest
 from citewell.analysis import identifiers
 from citewell.attempts import attempt
@@ -39,7 +39,6 @@ from citewell.model import (
 from citewell.model.catalogue import Hinted
 from citewell.ports import HintSource, KnowledgeSearchPort, Reranker
 from citewell.postprocess import full_documents, refine
-from citewell.projection import project
 from citewell.rerank import Reranked, rerank
 from citewell.scope import is_visible
 from citewell.sessions import OnShown, Seen, SessionMemory
@@ -61,7 +60,7 @@ class LookupResult(LookupOutcome):
         Within a session, what it shows is recorded as shown (GUARD-1): what it shows whole comes as a reference next
         time, and what it cuts short comes again. Where that can't be recorded, `degraded` says so.
         """
-        seen = project(self, self.budget if budget is None else budget, count_tokens=self.count_tokens)
+        seen = projection.project(self, self.budget if budget is None else budget, count_tokens=self.count_tokens)
         record = self.on_shown
         if record is None:
             return seen
@@ -72,7 +71,7 @@ class LookupResult(LookupOutcome):
 
     def would_show(self) -> tuple[EvidenceBlock, ...]:
         """The evidence that `to_agent` shows within the result's own budget; records nothing."""
-        return self.projected(project(self, self.budget, count_tokens=self.count_tokens))
+        return self.projected(projection.project(self, self.budget, count_tokens=self.count_tokens))
 
     def projected(self, seen: Mapping[str, object]) -> tuple[EvidenceBlock, ...]:
         """The evidence that a projection of this result shows, in its order; not what the projection left out."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from citewell.checks import check_count, check_list, check_number, check_texts, refusal
 from citewell.model import PATHS, Candidate, Dropped, DropReason, Reason, Refined
+from citewell.patterns import late
 
 _Placed = list[tuple[int, Candidate]]
 """Candidates with their position in the input, from 1."""
@@ -29,10 +30,10 @@ _UNSPACED = (
 )
 _WORD = rf"[^\W{_UNSPACED}]"
 _LETTER = rf"[^\W_{_UNSPACED}]"
-_PLAIN_EDGES = re.compile(rf"(?<!{_LETTER})"), re.compile(rf"(?!{_LETTER})")
+_PLAIN_EDGES = late(lambda: re.compile(rf"(?<!{_LETTER})")), late(lambda: re.compile(rf"(?!{_LETTER})"))
 _COMPOUND_EDGES = (
-    re.compile(rf"(?<!{_WORD})(?<!{_WORD}-)(?<![0-9]\.)"),
-    re.compile(rf"(?!{_WORD})(?!-{_WORD})(?!\.[0-9])"),
+    late(lambda: re.compile(rf"(?<!{_WORD})(?<!{_WORD}-)(?<![0-9]\.)")),
+    late(lambda: re.compile(rf"(?!{_WORD})(?!-{_WORD})(?!\.[0-9])")),
 )
 _VERSION = re.compile(r"v?(?=[0-9]+\.[0-9])")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")

@@ -15,6 +15,8 @@ from typing import Protocol
 
 import regex
 
+from citewell.patterns import late
+
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HIRAGANA = "\u3041-\u3096\u309d-\u309f\u30fc"
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -30,10 +32,10 @@ class _Segmenter(Protocol):
     def cut_for_search(self, text: str, hmm: bool) -> list[str]: ...
 
 
-_HAN = re.compile(f"[{HAN}]")
-_UNSPACED = re.compile(f"[{''.join(SCRIPTS)}]")
-_SOUTH_EAST = re.compile(f"[{SOUTH_EAST}]")
-_CLUSTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+_HAN = late(lambda: re.compile(f"[{HAN}]"))
+_UNSPACED = late(lambda: re.compile(f"[{''.join(SCRIPTS)}]"))
+_SOUTH_EAST = late(lambda: re.compile(f"[{SOUTH_EAST}]"))
+_CLUSTER = late(lambda: regex.compile(r"\P{M}\p{M}*|\p{M}+"))
 
 
 def is_unspaced(run: str) -> bool:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import regex
 
+from citewell.patterns import late
+
 LONGEST = 128
 """The most characters of a token; of a longer one the first are kept, in texts and queries alike."""
 
@@ -24,20 +26,22 @@ _DIGIT = r"\p{N}"
 
 _STEP_END = regex.compile(r"[/\\:@]+")
 _PART_END = regex.compile(r"[-._'’‐]+")
-_CASE_PART = regex.compile(
-    rf"(?V1){_UPPER}{{2,}}s(?!{_LOWER})"  # PVCs
-    rf"|(?:{_UPPER}+(?={_UPPER}{_LOWER})|{_UPPER}?{_LOWER}+|{_UPPER}+)(?:{_DIGIT}{{1,2}}(?!{_DIGIT}))?"  # HTTP, Server2
-    rf"|{_DIGIT}+(?:{_LOWER}+(?!{_DIGIT})|{_UPPER}+(?!{_LOWER}))?"  # 4471, 10kb, the 404 of 404Error
+_CASE_PART = late(
+    lambda: regex.compile(
+        rf"(?V1){_UPPER}{{2,}}s(?!{_LOWER})"  # PVCs
+        rf"|(?:{_UPPER}+(?={_UPPER}{_LOWER})|{_UPPER}?{_LOWER}+|{_UPPER}+)(?:{_DIGIT}{{1,2}}(?!{_DIGIT}))?"  # HTTP, R2
+        rf"|{_DIGIT}+(?:{_LOWER}+(?!{_DIGIT})|{_UPPER}+(?!{_LOWER}))?"  # 4471, 10kb, the 404 of 404Error
+    )
 )
-_PLAIN = regex.compile(rf"(?V1){_UPPER}?{_LOWER}+|{_UPPER}+s?")
-_NEGATION = regex.compile(r"\p{L}+n['’]t", regex.IGNORECASE)
-_APOSTROPHE = regex.compile(r"['’]")
-_ENDING = regex.compile(r"['’](?:s|re|ll|ve|d|m)$", regex.IGNORECASE)
-_PLURAL = regex.compile(rf"{_UPPER}{{2,}}s")
-_VERSION = regex.compile(r"([vV]?)(\d+\.\d+)(?:\.\d+(?!\.?\d).*)?")
-_NAME = regex.compile(rf"(?V1){_DIGIT}|_|[^-‐][-‐][^-‐]|{_LOWER}{_UPPER}|{_UPPER}{{2}}{_LOWER}{{2}}")
-_SIGNED = regex.compile(r"(?<![^/\\:@])[A-Za-z](?:\+\+|#)$")
-_WRITTEN_TOGETHER = regex.compile(r"\p{L}(?:\.\p{L})+|\p{L}[-‐'’]\p{L}+")
+_PLAIN = late(lambda: regex.compile(rf"(?V1){_UPPER}?{_LOWER}+|{_UPPER}+s?"))
+_NEGATION = late(lambda: regex.compile(r"\p{L}+n['’]t", regex.IGNORECASE))
+_APOSTROPHE = late(lambda: regex.compile(r"['’]"))
+_ENDING = late(lambda: regex.compile(r"['’](?:s|re|ll|ve|d|m)$", regex.IGNORECASE))
+_PLURAL = late(lambda: regex.compile(rf"{_UPPER}{{2,}}s"))
+_VERSION = late(lambda: regex.compile(r"([vV]?)(\d+\.\d+)(?:\.\d+(?!\.?\d).*)?"))
+_NAME = late(lambda: regex.compile(rf"(?V1){_DIGIT}|_|[^-‐][-‐][^-‐]|{_LOWER}{_UPPER}|{_UPPER}{{2}}{_LOWER}{{2}}"))
+_SIGNED = late(lambda: regex.compile(r"(?<![^/\\:@])[A-Za-z](?:\+\+|#)$"))
+_WRITTEN_TOGETHER = late(lambda: regex.compile(r"\p{L}(?:\.\p{L})+|\p{L}[-‐'’]\p{L}+"))
 _SHORTEST = 2
 _SHORTEST_NUMBER = 3
 _SHORTEST_MEAN = 2

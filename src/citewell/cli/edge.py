@@ -24,7 +24,7 @@ from citewell.errors import (
     ScopeDenied,
     StoreError,
 )
-from citewell.projection import printable
+from citewell.printable import printable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from citewell import projection
 from citewell.cli.edge import reader_has_gone
 from citewell.model import (
     Candidate,
@@ -24,7 +25,7 @@ from citewell.model import (
     PathReport,
     StoreStatus,
 )
-from citewell.projection import printable, to_text
+from citewell.printable import printable
 
 _LINES, _LINE = 6, 200
 
@@ -143,7 +144,7 @@ def block(item: EvidenceBlock) -> None:
 
 def agent(seen: Mapping[str, object]) -> None:
     """What an agent sees, to the letter."""
-    print(to_text(seen))
+    print(projection.to_text(seen))
 
 
 def explanation(result: LookupOutcome) -> None:

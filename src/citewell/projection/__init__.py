@@ -23,14 +23,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from citewell.printable import printable, printable_id, read_id
 from citewell.projection.foreign import foreign
 from citewell.projection.sentences import sentences
-from citewell.projection.text import to_text
-from citewell.projection.tokens import token_bound
-from citewell.projection.view import NOTICE, project, project_block
 
 if TYPE_CHECKING:
+    from citewell.printable import printable, printable_id, read_id
     from citewell.projection.clients import (
         cited_ids,
         to_markdown,
@@ -39,6 +36,21 @@ if TYPE_CHECKING:
         to_search_results,
         to_text_blocks,
     )
+    from citewell.projection.text import to_text
+    from citewell.projection.tokens import token_bound
+    from citewell.projection.view import NOTICE, project, project_block
+
+_HOMES = {
+    "NOTICE": "projection.view",
+    "printable": "printable",
+    "printable_id": "printable",
+    "project": "projection.view",
+    "project_block": "projection.view",
+    "read_id": "printable",
+    "to_text": "projection.text",
+    "token_bound": "projection.tokens",
+}
+"""Where each name lives that is no shape for a client; the two that are named like their modules are there at once."""
 
 __all__ = [
     "NOTICE",
@@ -61,7 +73,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The shapes for clients, loaded when one is asked for: a lookup shows none of them."""
+    """Each name is loaded when it is first asked for: a lookup for people shows nothing to an agent."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("citewell.projection.clients"), name)
+    home = import_module(f"citewell.{_HOMES.get(name, 'projection.clients')}")
+    globals()[name] = found = getattr(home, name)
+    return found

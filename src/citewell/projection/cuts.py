@@ -12,15 +12,19 @@ from itertools import accumulate, takewhile
 
 import regex
 
-_GRAPHEME = regex.compile(r"\X")
-_CLUSTERS_BY_THEMSELVES = re.compile(
-    "[\n -~\u00a1-\u00ac\u00ae-\u02ff\u0400-\u0482\u2010-\u2027\u3001-\u3029\u3041-\u3096\u30a1-\u30ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]*"
+from citewell.patterns import late
+
+_GRAPHEME = late(lambda: regex.compile(r"\X"))
+_CLUSTERS_BY_THEMSELVES = late(
+    lambda: re.compile(
+        "[\n -~\u00a1-\u00ac\u00ae-\u02ff\u0400-\u0482\u2010-\u2027\u3001-\u3029\u3041-\u3096\u30a1-\u30ff"
+        "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]*"
+    )
 )
-_SENTENCE_END = regex.compile(r"""[。！？；｡]["'”’」』）)\]]*|[.!?]["”'’)\]]*(?=\s)|(?<=\S)(?=\r?\n)""")
+_SENTENCE_END = late(lambda: regex.compile(r"""[。！？；｡]["'”’」』）)\]]*|[.!?]["”'’)\]]*(?=\s)|(?<=\S)(?=\r?\n)"""))
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _IN_WORD = rf"[[\w.:/@\-]--[{_UNSPACED}]]"
-_WORD_END = regex.compile(rf"(?<=\S)(?:(?<!{_IN_WORD})|(?!{_IN_WORD}))", regex.V1)
+_WORD_END = late(lambda: regex.compile(rf"(?<=\S)(?:(?<!{_IN_WORD})|(?!{_IN_WORD}))", regex.V1))
 
 
 def grapheme_ends(text: str, most: int) -> Sequence[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import regex
 
+from citewell.patterns import late
 from citewell.printable import code_point, printable
 
 _IGNORABLE = r"[\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]"
@@ -17,15 +18,19 @@ _SELECTOR = r"[\uFE00-\uFE0F\U000E0100-\U000E01EF]"
 _TAG = r"[\U000E0000-\U000E007F]"
 _REGIONS = ("gbeng", "gbsct", "gbwls")  # England, Scotland, Wales: the flags in use that are written in tags
 _FLAG = "|".join(f"\U0001f3f4{''.join(chr(0xE0000 + ord(c)) for c in name)}\U000e007f" for name in _REGIONS)
-_HIDDEN = regex.compile(
-    rf"(?P<keep>{_FLAG}"
-    rf"|(?<!{_IGNORABLE})(?:(?!{_TAG}){_IGNORABLE}|{_SELECTOR}\u200D)(?!{_IGNORABLE}))"  # one alone, or an emoji's pair
-    rf"|{_IGNORABLE}+"
+_HIDDEN = late(
+    lambda: regex.compile(
+        rf"(?P<keep>{_FLAG}"
+        rf"|(?<!{_IGNORABLE})(?:(?!{_TAG}){_IGNORABLE}|{_SELECTOR}\u200D)(?!{_IGNORABLE}))"  # alone, or in an emoji
+        rf"|{_IGNORABLE}+"
+    )
 )
-_SPECIAL = regex.compile(
-    r"<(?=[|｜][^\s<>|｜][^<>|｜\n]{0,60}[|｜]?>|[^\s<>|｜/]{1,60}[|｜]>)"  # <|im_start|>, <｜User｜>, <|turn>, <turn|>
-    r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|(?:start|end)_of_(?:turn|image|document)|tool_call|tool_response|think)>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|gMASK|sMASK)\])"
+_SPECIAL = late(
+    lambda: regex.compile(
+        r"<(?=[|｜][^\s<>|｜][^<>|｜\n]{0,60}[|｜]?>|[^\s<>|｜/]{1,60}[|｜]>)"  # <|im_start|>, <｜User｜>, <turn|>
+        r"|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|(?:start|end)_of_(?:turn|image|document)|tool_call|tool_response|think)>)"
+        r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|gMASK|sMASK)\])"
+    )
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import regex
 
 from citewell.checks import check_text
+from citewell.patterns import late
 from citewell.projection.cuts import good_end, grapheme_ends
 
 _MOST_PIECES = 100
@@ -17,13 +18,15 @@ _ABBREVIATION = (
     r"\b(?:\p{Lu}|\p{N}{1,3}|[Mm]rs?|[Dd]r|[Ff]ig|[Nn]o|[Vv]s|[Cc]f|[Ee]\.g|[Ii]\.e|etc)"  # J. Doe, 1. First
 )
 _STOP = r"[\p{SB=STerm}\p{SB=ATerm}…]"
-_END = regex.compile(
-    r"[。！？；｡．]++\p{SB=Close}*+\s*+"  # no space follows these
-    rf"|(?={_STOP})(?<!{_ABBREVIATION}|{_STOP}){_STOP}++\p{{SB=Close}}*+\s++(?!\p{{Ll}})"  # a small letter goes on
-    r"|\n[^\S\n]*+\n\s*+"  # a paragraph
-    r"|\n(?=[ \t]*+(?:[-*+•] |\p{N}{1,3}[.)] |\#{1,6} |[|>]))"  # an item, a heading, a row of a table
+_END = late(
+    lambda: regex.compile(
+        r"[。！？；｡．]++\p{SB=Close}*+\s*+"  # no space follows these
+        rf"|(?={_STOP})(?<!{_ABBREVIATION}|{_STOP}){_STOP}++\p{{SB=Close}}*+\s++(?!\p{{Ll}})"  # a small letter goes on
+        r"|\n[^\S\n]*+\n\s*+"  # a paragraph
+        r"|\n(?=[ \t]*+(?:[-*+•] |\p{N}{1,3}[.)] |\#{1,6} |[|>]))"  # an item, a heading, a row of a table
+    )
 )
-_SAYS = regex.compile(r"[\p{L}\p{N}]")
+_SAYS = late(lambda: regex.compile(r"[\p{L}\p{N}]"))
 
 
 def sentences(text: str) -> list[str]:

@@ -28,6 +28,7 @@ from citewell.adapters.embedders.outside import graph_of
 from citewell.adapters.embedders.texts import clean
 from citewell.adapters.embedders.vectors import unit_rows
 from citewell.errors import ConfigError, EmbedderError, EmbedderUnavailable
+from citewell.patterns import late
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ _MAX_TOKENS = 2_048
 _FRAME = 3  # the tokenizer's marks of beginning and end, and the space that it puts in front
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HUMPS = re.compile(r"[A-Z](?<=[A-Za-z0-9].)[a-z]", re.DOTALL)  # as many, found in a sixth of the time
-_ODD = re.compile(r"[^\x00-\x7f\u4e00-\u9fff]")  # ASCII and Chinese characters stay one when normalised
+_ODD = late(lambda: re.compile(r"[^\x00-\x7f\u4e00-\u9fff]"))  # ASCII and Chinese characters stay one when normalised
 _PREPARATION = "camel-1"  # changes when the same text would be given to the graph otherwise
 _OUTSIDE = "session.model_external_initializers_file_folder_path"  # where the graph's tables lie
 _FATAL = 4  # onnxruntime's log severity; whatever fails is raised as well
