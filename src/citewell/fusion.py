@@ -69,9 +69,10 @@ def fuse(
     lists = _checked_rankings(rankings)
     weighed = _checked_weights({} if weights is None else weights, known={*PATHS, *lists})
     known = _checked_similarity({} if similarity is None else similarity)
-    _check_total([weighed.get(path, 1.0) for path in lists])
+    shares = {path: weighed.get(path, 1.0) for path in lists}
+    _check_total(shares.values())
     ranks = _ranks_by_key(lists)
-    fused = [_make_fused(key, _score(found, constant, weighed), found) for key, found in ranks.items()]
+    fused = [_make_fused(key, _score(found, constant, shares), found) for key, found in ranks.items()]
     return tuple(sorted(fused, key=lambda entry: _place(entry, known)))
 
 
@@ -138,7 +139,7 @@ def _checked_similarity(similarity: object) -> dict[str, float]:
     return known
 
 
-def _check_total(weights: Sequence[float]) -> None:
+def _check_total(weights: Collection[float]) -> None:
     if not math.isfinite(sum(weights)):
         raise InvalidRequest("the weights add up to infinity", way_out="Give smaller weights; only their ratio counts.")
 
@@ -157,7 +158,7 @@ def _ranks_by_key(rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, 
 
 def _score(ranks: Mapping[str, int], k: float, weights: Mapping[str, float]) -> float:
     # fsum rounds once, so that the same votes give the same score in whatever order they are added.
-    return math.fsum([weights.get(path, 1.0) / (k + rank) for path, rank in ranks.items()])
+    return math.fsum([weights[path] / (k + rank) for path, rank in ranks.items()])
 
 
 def _place(entry: Fused, similarity: Mapping[str, float]) -> tuple[float, int, bool, float, str]:

@@ -265,7 +265,7 @@ def _refine(hits: tuple[Hit, ...], request: LookupRequest) -> Refined:
         max_chunks_per_document=policy.max_chunks_per_document,
         min_similarity=policy.min_similarity,
         keep_identifiers=policy.keep_identifiers,
-        query_identifiers=identifiers(request.query),
+        query_identifiers=() if policy.min_similarity is None else identifiers(request.query),
     )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from citewell.checks import check_count, check_list, check_number, check_texts, refusal
 from citewell.model import PATHS, Candidate, Dropped, DropReason, Reason, Refined
+from citewell.model.making import maker
 from citewell.patterns import late
 
 _Placed = list[tuple[int, Candidate]]
@@ -22,6 +23,7 @@ _Placed = list[tuple[int, Candidate]]
 _Drops = list[tuple[int, Dropped]]
 
 _CAP = "max_chunks_per_document"
+_make_dropped = maker(Dropped)
 
 # Scripts that run on without spaces, or that attach particles to foreign words, do not continue a Latin identifier.
 _UNSPACED = (
@@ -90,7 +92,8 @@ def refine(
     places = check_count("return_n", return_n)
     cap = check_count(_CAP, max_chunks_per_document, least=0)
     floor = None if min_similarity is None else _checked_floor(min_similarity)
-    needles = _needles(_wanted(keep_identifiers, query_identifiers))
+    identifiers = _wanted(keep_identifiers, query_identifiers)
+    needles = [] if floor is None else _needles(identifiers)
     unique, repeated = _deduplicated(_checked(candidates))
     close, below, excepted = _above_floor(unique, floor, needles)
     capped, crowding = _capped(close, cap)
@@ -125,7 +128,10 @@ def document_of(candidate: Candidate) -> tuple[str, str]:
 
     A pair of the kind and the name, so that a docId never counts as another document's source.
     """
-    _check_candidate(candidate)
+    return _document(_check_candidate(candidate))
+
+
+def _document(candidate: Candidate) -> tuple[str, str]:
     if candidate.doc_id:
         return ("document", candidate.doc_id)
     if candidate.source.strip():
@@ -235,7 +241,7 @@ def _capped(placed: _Placed, cap: int) -> tuple[_Placed, _Drops]:
     within: _Placed = []
     crowding: _Drops = []
     for position, candidate in placed:
-        document = document_of(candidate)
+        document = _document(candidate)
         counts[document] = counts.get(document, 0) + 1
         if counts[document] <= cap:
             within.append((position, candidate))
@@ -246,7 +252,7 @@ def _capped(placed: _Placed, cap: int) -> tuple[_Placed, _Drops]:
 
 
 def _drop(position: int, candidate: Candidate, reason: DropReason, detail: str) -> tuple[int, Dropped]:
-    return position, Dropped(candidate.evidence_key, reason, detail)
+    return position, _make_dropped(candidate.evidence_key, reason, detail)
 
 
 def _shortfall(similarity: float | None, floor: float) -> str:
