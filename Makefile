@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 DATA   ?= ../shared/data
 RESULTS := bench/results
-WORKERS ?= 2
+WORKERS ?= 3
 
 FRAMEWORKS := .venv-frameworks
 
@@ -31,13 +31,15 @@ $(STAMP): pyproject.toml requirements.txt requirements-hashed.txt
 demo: setup
 	@$(BIN)/citewell demo
 
-# Fast, offline, in parallel; anything slow is marked so and runs in test-all.
+# Fast, offline, in parallel; anything slow is marked so and runs in test-all. A worker more than there are cores, for
+# tests wait for processes and for limits of time; each has a part of its own until it is done (worksteal), so that what
+# the tests of a file share is made once.
 test: setup
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 # Also what is slow: kills, large inputs, real services.
 test-all: setup
-	$(BIN)/python -m pytest -n $(WORKERS) -q -m "slow or not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "slow or not slow"
 	$(MAKE) test-frameworks
 
 # The adapters for LangChain, LlamaIndex and Haystack, in an environment of their own: 540 MB that nothing else needs.
