@@ -463,6 +463,32 @@ def test_what_an_open_store_still_searches_of_a_document_that_went_behind_its_ba
     store.close()
 
 
+@pytest.mark.requirement("ENGINE-4")
+def test_what_was_read_before_a_file_was_overwritten_is_not_answered_from_memory(path: Path) -> None:
+    store = LocalStore.open(path)
+    assert look(store, "shared", k=500).everywhere
+    file = path / "citewell.db"
+    file.write_bytes(bytes(file.stat().st_size))
+    os.utime(file, (1, 1))  # another time, however coarse the clock of files is
+    for _ in range(3):
+        with pytest.raises(StoreCorrupt, match="is damaged"):
+            look(store, "shared", k=500)
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_file_that_was_only_written_goes_on_to_be_read_by_connections_of_its_own(path: Path) -> None:
+    store = LocalStore.open(path)
+    before = look(store, "shared", k=500).everywhere
+    os.utime(path / "citewell.db", (1, 1))
+    for _ in range(3):
+        assert look(store, "shared", k=500).everywhere == before
+    assert len(store._core().connections._idle) == 1
+    put(store, "new.md", ["shared new"])
+    assert key("new.md") in look(store, "shared", k=500).everywhere
+    store.close()
+
+
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_writing_goes_on_where_another_document_lacks_rows_and_searching_says_so(path: Path) -> None:
     tampered(path, "DELETE FROM features WHERE row = 9")

@@ -30,6 +30,7 @@ class Connections:
         self._writer: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._edition: Edition | None = None
+        self._written_at: int | None = None
         self._is_written = False
         self._closed = False
 
@@ -45,6 +46,7 @@ class Connections:
             StoreLocked: the file was written meanwhile, and no lock kept the writer and this reader apart.
         """
         connection = self._begun()
+        known = self._written_at
         try:
             yield connection
             self._check_unwritten()
@@ -54,7 +56,7 @@ class Connections:
             self._check_unwritten()
             raise
         finally:
-            self._give_back(connection)
+            self._give_back(connection, known)
 
     @contextmanager
     def writer(self) -> Iterator[sqlite3.Connection]:
@@ -83,7 +85,8 @@ class Connections:
 
     def _begun(self) -> sqlite3.Connection:
         """A connection within a transaction; another one if a writer that died or left has made the first useless."""
-        for connected in (self._take, self._connected):
+        ways = (self._anew, self._connected) if self._has_stale_caches() else (self._take, self._connected)
+        for connected in ways:
             connection = connected()
             try:
                 begin(connection)
@@ -96,6 +99,26 @@ class Connections:
             else:
                 return connection
         raise failure
+
+    def _has_stale_caches(self) -> bool:
+        """Whether the file was written since the connections were opened: by a checkpoint, or by what damaged it.
+
+        SQLite goes by its log alone, and would go on answering from the pages that it read before the damage.
+        """
+        try:
+            written_at = self._file.stat().st_mtime_ns
+        except OSError:
+            return False  # who opens it says so
+        with self._lock:
+            before, self._written_at = self._written_at, written_at
+        return before not in (None, written_at)
+
+    def _anew(self) -> sqlite3.Connection:
+        """A new connection in the place of those that are idle."""
+        try:
+            return self._connected()
+        finally:
+            self._drop_idle()  # only now: with the last connection SQLite would take the log away
 
     def _drop_idle(self) -> None:
         with self._lock:
@@ -132,14 +155,14 @@ class Connections:
                 way_out=f"Look again; let this user write in {self._file.parent} to read beside a writer.",
             )
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: sqlite3.Connection, known: int | None) -> None:
         try:
             connection.rollback()
         except sqlite3.Error:  # it was closed, or is of no more use
             self._close(connection)
             return
         with self._lock:
-            if not self._closed and len(self._idle) < _IDLE_AT_MOST:
+            if not self._closed and known == self._written_at and len(self._idle) < _IDLE_AT_MOST:
                 self._idle.append(connection)
                 return
         self._close(connection)
