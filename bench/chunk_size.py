@@ -24,15 +24,15 @@ from citewell import Knowledge, LookupResult, Settings
 from citewell.adapters.local import LocalStore
 from citewell.adapters.readers import TEXTS, FileReader
 from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.evaluation.datasets import read_dataset
 from citewell.ingest import Ingestion
 from citewell.model import EvidenceBlock, StoreBinding
 from citewell.ports import Embedder, embedder_identity
 from citewell.wiring import open_embedder
-from quality import MODES, Span, characters, read_lines
+from quality import MODES, References, Span, characters, references
 
 _FIRST = 5
 _BUDGET = 4_000
-References = dict[str, list[tuple[str, Span]]]
 
 
 def fill(location: Path, documents: Path, embedder: Embedder, target: int) -> tuple[int, float]:
@@ -73,7 +73,7 @@ def score(result: LookupResult, wanted: Sequence[tuple[str, Span]]) -> tuple[flo
 
 
 def print_target(
-    data: Path, target: int, queries: Mapping[str, str], references: References, embedder: Embedder
+    data: Path, target: int, queries: Mapping[str, str], spans: References, embedder: Embedder
 ) -> dict[str, object]:
     """One line per mode, and the same as figures."""
     with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +85,7 @@ def print_target(
             with Knowledge.open(location, settings=Settings.of(values), embedder=embedder) as knowledge:
                 results = [
                     score(knowledge.lookup(queries[name], return_n=20, max_chunks_per_document=0), wanted)
-                    for name, wanted in references.items()
+                    for name, wanted in spans.items()
                 ]
             recall, precision, iou, at_budget = (sum(column) / len(results) for column in zip(*results, strict=True))
             print(
@@ -104,13 +104,9 @@ def main() -> int:
     parser.add_argument("--targets", type=int, nargs="+", default=[400, 600, 800, 1_000, 1_200, 1_600, 2_000])
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    queries = {line["_id"]: line["text"] for line in read_lines(arguments.data / "queries.jsonl")}
-    references: References = {}
-    for line in read_lines(arguments.data / "references.jsonl"):
-        if not line.get("repeat"):
-            references.setdefault(line["query_id"], []).append((line["doc_id"], (int(line["start"]), int(line["end"]))))
-    embedder = open_embedder(Settings().embedder)
-    rows = [print_target(arguments.data, target, queries, references, embedder) for target in arguments.targets]
+    dataset, embedder = read_dataset(arguments.data), open_embedder(Settings().embedder)
+    wanted = references(dataset)
+    rows = [print_target(arguments.data, target, dataset.queries, wanted, embedder) for target in arguments.targets]
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -23,15 +23,16 @@ from pathlib import Path
 
 from citewell import Knowledge, LookupResult, Settings
 from citewell.context import wanted
+from citewell.evaluation.datasets import read_dataset
 from citewell.model import Budget, EvidenceBlock
 from citewell.projection import token_bound
-from quality import MODES, Span, overlap, read_lines
+from dataset_store import fill
+from quality import MODES, References, Span, overlap, references
 
 _BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
 _NEIGHBOURS = (0, 1, 2, 3)
 _AS_IT_IS = ((5, 0), (5, 1), (5, 2), (10, 0))
 _HITS = 50
-References = Mapping[str, Sequence[tuple[str, Span]]]
 Row = dict[str, object]
 _tokens = cache(token_bound)
 
@@ -65,13 +66,13 @@ def filled(blocks: Iterator[EvidenceBlock], budget: int) -> list[EvidenceBlock]:
     return kept
 
 
-def recall(blocks: Sequence[EvidenceBlock], references: Sequence[tuple[str, Span]]) -> float:
+def recall(blocks: Sequence[EvidenceBlock], wanted_spans: Sequence[tuple[str, Span]]) -> float:
     """The part of the characters of these references that lies in these blocks."""
     found = sum(
         overlap([span], [block.span for block in blocks if block.doc_id == name and block.span])
-        for name, span in references
+        for name, span in wanted_spans
     )
-    return found / sum(end - start for _, (start, end) in references)
+    return found / sum(end - start for _, (start, end) in wanted_spans)
 
 
 def shown(result: LookupResult) -> list[EvidenceBlock]:
@@ -88,11 +89,11 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def measure(knowledge: Knowledge, queries: Mapping[str, str], references: References) -> tuple[list[Row], list[Row]]:
+def measure(knowledge: Knowledge, queries: Mapping[str, str], wanted_spans: References) -> tuple[list[Row], list[Row]]:
     """Both tables."""
     first: dict[tuple[int, int], list[float]] = {}
     second: dict[tuple[int, int], list[tuple[float, int]]] = {}
-    for name, spans in references.items():
+    for name, spans in wanted_spans.items():
         widest = knowledge.lookup(
             queries[name], return_n=_HITS, max_chunks_per_document=0, neighbours=max(_NEIGHBOURS)
         ).evidence
@@ -144,20 +145,15 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/chunking-eval"))
     parser.add_argument("--json", type=Path, help="where to write the figures too")
     arguments = parser.parse_args()
-    queries = {line["_id"]: line["text"] for line in read_lines(arguments.data / "queries.jsonl")}
-    references: dict[str, list[tuple[str, Span]]] = {}
-    for line in read_lines(arguments.data / "references.jsonl"):
-        if not line.get("repeat"):
-            references.setdefault(line["query_id"], []).append((line["doc_id"], (int(line["start"]), int(line["end"]))))
+    dataset = read_dataset(arguments.data)
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         location = Path(folder) / "kb"
-        with Knowledge.open(location) as knowledge:
-            knowledge.ingest(arguments.data / "docs")
+        fill(location, dataset)
         for mode in ("hybrid", "dense"):
             settings = Settings.of({**MODES[mode], "rag.hints": False})
             with Knowledge.open(location, settings=settings) as knowledge:
-                first, second = measure(knowledge, queries, references)
+                first, second = measure(knowledge, dataset.queries, references(dataset))
             print_tables(mode, first, second)
             figures[mode] = {"filled": first, "as it is": second}
     if arguments.json:

@@ -22,19 +22,21 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from citewell import Document, Knowledge, Settings
+from citewell import Knowledge, Settings
 from citewell.adapters.local import LocalStore
+from citewell.evaluation.datasets import read_dataset
 from citewell.evaluation.metrics import mean, ndcg_at, paired_randomisation_test, per_query, recall_at
+from citewell.evaluation.model import Dataset
 from citewell.hints import CatalogueHints
 from citewell.model import Chunk, DocumentChange, DocumentRecord, Locator, SearchRequest
 from citewell.testing.fakes import HashEmbedder
 from citewell.testing.samples import binding_of
-from quality import by_document, read_lines, read_qrels
+from quality import by_document
 
 Qrels = Mapping[str, Mapping[str, float]]
 
@@ -52,31 +54,29 @@ class Labelled:
 def runbooks(data: Path) -> list[Labelled]:
     """Three kinds of question on the same files; a file's folder is its category."""
     folder = data / "runbooks"
-    queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
 
     def fill(knowledge: Knowledge) -> None:
         for inner in sorted(path for path in (folder / "docs").iterdir() if path.is_dir()):
             knowledge.ingest(inner, category=inner.name, prefix=f"{inner.name}/")
 
     kinds = ("desc", "summ", "name")
-    return [Labelled(f"runbooks {kind}", fill, queries, read_qrels(folder / f"qrels.{kind}.tsv")) for kind in kinds]
+    return [_labelled(f"runbooks {kind}", fill, read_dataset(folder, qrels=kind)) for kind in kinds]
 
 
 def by_line(data: Path, name: str, *, folders: bool = False) -> Labelled:
     """A set of which each line is a document."""
-    folder = data / name
+    dataset = read_dataset(data / name, qrels="qrels", grain="document")
 
     def fill(knowledge: Knowledge) -> None:
         knowledge.ingest_documents(
-            Document(
-                line["_id"], line["text"], title=line["title"], format="text",
-                category=_folder(line["doc_id"]) if folders else None, source=line.get("doc_id", ""),
-            )
-            for line in read_lines(folder / "corpus.jsonl")
-        )  # fmt: skip
+            replace(document, category=_folder(document.source) if folders else None) for document in dataset.documents
+        )
 
-    queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
-    return Labelled(name, fill, queries, read_qrels(folder / "qrels.tsv"))
+    return _labelled(name, fill, dataset)
+
+
+def _labelled(name: str, fill: Callable[[Knowledge], None], dataset: Dataset) -> Labelled:
+    return Labelled(name, fill, dataset.queries, dataset.qrels)
 
 
 def _folder(doc_id: str) -> str | None:

@@ -10,15 +10,17 @@ An unanswered query counts as zero. Exit code 1 if a bound is missed.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from citewell import Document, Knowledge, LookupResult, Settings
+from citewell import Knowledge, LookupResult, Settings
+from citewell.evaluation.datasets import read_dataset
 from citewell.evaluation.metrics import mean, ndcg_at, recall_at
+from citewell.evaluation.model import Dataset
+from dataset_store import fill
 
 MODES: Mapping[str, Mapping[str, object]] = {
     "dense": {"retrieval.search.mode": "dense"},
@@ -28,29 +30,14 @@ MODES: Mapping[str, Mapping[str, object]] = {
 Row = dict[str, object]
 
 
-def read_lines(path: Path) -> list[dict[str, str]]:
-    """The objects of a JSONL file."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
-
-
-def read_qrels(path: Path) -> dict[str, dict[str, float]]:
-    """Query id -> {document id: gain}."""
-    qrels: dict[str, dict[str, float]] = {}
-    with path.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines, delimiter="\t"):
-            qrels.setdefault(row["query-id"], {})[row["corpus-id"]] = float(row["score"])
-    return qrels
-
-
 def by_document(result: LookupResult) -> list[str]:
     """The documents of a result, each at its first block."""
     return list(dict.fromkeys(str(block.doc_id) for block in result.evidence))
 
 
-def judge(
-    location: Path, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]], return_n: int
-) -> dict[str, dict[str, float]]:
+def judge(location: Path, dataset: Dataset, return_n: int) -> dict[str, dict[str, float]]:
     """Mode -> metric -> value."""
+    queries, qrels = dataset.queries, dataset.qrels
     figures: dict[str, dict[str, float]] = {}
     for mode, settings in MODES.items():
         with Knowledge.open(location, settings=Settings.of(settings)) as knowledge:
@@ -64,16 +51,12 @@ def judge(
 
 def runbooks(data: Path, work: Path) -> list[Row]:
     """The description queries on the Markdown files, whole answers of 10 and of 20 blocks."""
-    folder = data / "runbooks"
-    location = work / "runbooks"
-    with Knowledge.open(location) as knowledge:
-        knowledge.ingest(folder / "docs")
-    queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
     rows: list[Row] = []
     for variant in ("desc", "summ", "name"):
-        qrels = read_qrels(folder / f"qrels.{variant}.tsv")
+        dataset = read_dataset(data / "runbooks", qrels=variant)
+        fill(work / "runbooks", dataset)
         for return_n in (10, 20):
-            figures = judge(location, queries, qrels, return_n)
+            figures = judge(work / "runbooks", dataset, return_n)
             bound = {"nDCG@10": 0.88} if variant == "desc" else {}
             rows.append({"set": f"runbooks {variant}, return-n {return_n}", "figures": figures, "bound": bound})
     return rows
@@ -81,15 +64,9 @@ def runbooks(data: Path, work: Path) -> list[Row]:
 
 def cmrc2018(data: Path, work: Path) -> list[Row]:
     """Chinese questions; each paragraph is a document."""
-    folder = data / "cmrc2018-dev"
-    location = work / "cmrc2018"
-    with Knowledge.open(location) as knowledge:
-        knowledge.ingest_documents(
-            Document(line["_id"], line["text"], title=line["title"], format="text")
-            for line in read_lines(folder / "corpus.jsonl")
-        )
-    queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
-    figures = judge(location, queries, read_qrels(folder / "qrels.tsv"), 10)
+    dataset = read_dataset(data / "cmrc2018-dev")
+    fill(work / "cmrc2018", dataset)
+    figures = judge(work / "cmrc2018", dataset, 10)
     return [{"set": "cmrc2018-dev, return-n 10", "figures": figures, "bound": {"recall@5": 0.98}}]
 
 
@@ -101,23 +78,29 @@ def overlap(spans: Sequence[Span], others: Sequence[Span]) -> int:
     return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in spans for b in others)
 
 
+References = dict[str, list[tuple[str, Span]]]
+
+
+def references(dataset: Dataset) -> References:
+    """By query, what answers it: a document and its characters; not what repeats another's words."""
+    found = {
+        query: [(part.doc_id, (part.start, part.end)) for part in parts if not part.repeat]
+        for query, parts in dataset.references.items()
+    }
+    return {query: parts for query, parts in found.items() if parts}
+
+
 def chunking_eval(data: Path, work: Path) -> list[Row]:
     """Reference characters found in the first five blocks, cap off; every reference lies in one known document."""
-    folder = data / "chunking-eval"
-    location = work / "chunking-eval"
-    with Knowledge.open(location) as knowledge:
-        knowledge.ingest(folder / "docs")
-    references: dict[str, list[tuple[str, Span]]] = {}
-    for line in read_lines(folder / "references.jsonl"):
-        if not line.get("repeat"):
-            references.setdefault(line["query_id"], []).append((line["doc_id"], (int(line["start"]), int(line["end"]))))
-    queries = {line["_id"]: line["text"] for line in read_lines(folder / "queries.jsonl")}
+    dataset, location = read_dataset(data / "chunking-eval"), work / "chunking-eval"
+    fill(location, dataset)
+    queries = dataset.queries
     figures: dict[str, dict[str, float]] = {}
     for mode, settings in MODES.items():
         with Knowledge.open(location, settings=Settings.of(settings)) as knowledge:
             scores = [
                 characters(knowledge.lookup(queries[name], return_n=5, max_chunks_per_document=0), wanted)
-                for name, wanted in references.items()
+                for name, wanted in references(dataset).items()
             ]
         names = ("character recall@5", "character precision@5", "IoU@5")
         figures[mode] = {name: sum(score[i] for score in scores) / len(scores) for i, name in enumerate(names)}

@@ -7,6 +7,7 @@ the first 400 judged ones by id. Vectors are those of Citewell's default embedde
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ import yaml
 from numpy.typing import NDArray
 
 from citewell.adapters.embedders.onnx import UseMultilingual
+from citewell.evaluation.datasets import first_questions, read_dataset
+from citewell.evaluation.model import Dataset
 from peers_case import Case, Passage, save
-from quality import read_lines, read_qrels
 
 MOST = 400
 TARGET = 1_200
@@ -52,11 +54,12 @@ NAMES = ("chunking-eval", "anthropic-docs", "xquad-en", "cmrc2018-dev", "runbook
 
 def labelled(data: Path, name: str) -> Labelled:
     """The judgements on the first 400 judged questions by id (in string order)."""
-    folder = data / name
-    runbooks = name == "runbooks"
-    qrels = read_qrels(folder / ("qrels.desc.tsv" if runbooks else "qrels.tsv"))
-    kept = {query: qrels[query] for query in sorted(qrels)[:MOST]}
-    return Labelled(name, kept, runbooks)
+    dataset = first_questions(_dataset(data, name), MOST)
+    return Labelled(name, dataset.qrels, name == "runbooks")
+
+
+def _dataset(data: Path, name: str) -> Dataset:
+    return read_dataset(data / name, qrels="desc" if name == "runbooks" else "qrels", grain="document")
 
 
 def make(data: Path, name: str, folder: Path) -> None:
@@ -64,9 +67,9 @@ def make(data: Path, name: str, folder: Path) -> None:
     mark = folder / "embedder.txt"
     if mark.exists() and mark.read_text("ascii") == UseMultilingual.fingerprint:
         return
-    chunks = list(_runbooks(data / name / "docs")) if name == "runbooks" else _corpus(data / name)
-    texts = {line["_id"]: line["text"] for line in read_lines(data / name / "queries.jsonl")}
-    queries = [_passage(query, texts[query]) for query in labelled(data, name).qrels]
+    dataset = first_questions(_dataset(data, name), MOST)
+    chunks = list(_runbooks(data / name / "docs")) if name == "runbooks" else _corpus(dataset)
+    queries = [_passage(query, text) for query, text in dataset.queries.items()]
     vectors, asked = (_embed([each.text for each in passages]) for passages in (chunks, queries))
     chinese = any(_HAN.search(query.text) for query in queries)
     docs = data / name / "docs"
@@ -77,11 +80,13 @@ def make(data: Path, name: str, folder: Path) -> None:
 
 
 def _spans(folder: Path) -> tuple[tuple[int, int], ...]:
-    return tuple((int(line["start"]), int(line["end"])) for line in read_lines(folder / "corpus.jsonl"))
+    """Where each chunk lies in its document's text."""
+    lines = (folder / "corpus.jsonl").read_text("utf-8").splitlines()
+    return tuple((int(line["start"]), int(line["end"])) for line in map(json.loads, lines))
 
 
-def _corpus(folder: Path) -> list[Passage]:
-    return [_passage(line["_id"], line["text"]) for line in read_lines(folder / "corpus.jsonl")]
+def _corpus(dataset: Dataset) -> list[Passage]:
+    return [_passage(document.doc_id, str(document.text)) for document in dataset.documents]
 
 
 def _passage(key: str, text: str) -> Passage:
