@@ -1,6 +1,6 @@
 """How long an agent waits for `citewell mcp`: the SDK's own import, the handshake, the first lookup; medians of rounds.
 
-    python bench/mcp_start.py [--kb STORE] [--rounds 5]
+    python bench/mcp_start.py [--kb STORE] [--rounds 5] [--json FILE]
 
 Without --kb, a store of one document is made, with an embedder of `citewell.toml` or the default one.
 """
@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from recorded import record
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -65,10 +67,11 @@ def served(kb: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kb")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         kb = options.kb or made(Path(folder))
@@ -76,6 +79,8 @@ def main() -> None:
     sdk, handshake, first = (statistics.median(column) for column in zip(*rounds, strict=True))
     above = statistics.median(row[1] - row[0] for row in rounds)
     print(f"SDK alone {sdk:.2f} s, handshake {handshake:.2f} s ({above:+.2f} s), first lookup {first:.2f} s")
+    spent = {"SDK, s": sdk, "handshake, s": handshake, "above the SDK, s": above, "first lookup, s": first}
+    record(options.json, "bench/mcp_start.py", {"rounds": options.rounds, **spent})
 
 
 def made(folder: Path) -> str:

@@ -1,18 +1,16 @@
 """What docs/scale.md rests on: memory, indexes, filters, partition keys and writers on a real Milvus server, measured.
 
-    python bench/milvus_scale.py [--chunks 30000] [--dims 384] [--texts FOLDER] [--json FILE]
+    python bench/milvus_scale.py [--chunks 30000] [--dims 384] [--json FILE]
 
 Starts the server that the tests use (2.3.5) in a folder of its own. Vectors are clustered and of unit length, seeded.
-Recall is recall@20 against exact search. A last part needs no server: how BM25 with the statistics of one shard differs
-from BM25 over all. Takes under ten minutes on two cores.
+Recall is recall@20 against exact search. Takes under ten minutes on two cores. What shards do to BM25 is simulated by
+bench/milvus_shards.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
 import statistics
 import sys
 import tempfile
@@ -32,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 from milvus_server import milvus_server
 
 from citewell.adapters.milvus.client import Client
-from citewell.adapters.milvus.foreign.postings import Postings, counted
-from citewell.analysis import analyze, analyze_query
+from recorded import record
 
 Vectors = NDArray[np.float32]
 
@@ -269,64 +266,6 @@ def _together(bench: Bench, uri: str, name: str, writers: int, rows: int) -> flo
     return seconds
 
 
-def random_texts(chance: np.random.Generator) -> tuple[list[list[str]], list[list[str]]]:
-    """20,000 passages of 60 words that follow Zipf's law, and questions of six."""
-    texts = [[f"w{word}" for word in chance.zipf(1.3, 60) if word < 50_000] for _ in range(20_000)]
-    asked = [[f"w{word}" for word in chance.zipf(1.3, 6) if word < 50_000] or ["w1"] for _ in range(500)]
-    return texts, asked
-
-
-def markdown(folder: Path) -> tuple[list[list[str]], list[list[str]]]:
-    """Terms of every paragraph of at least 20 words, and of every heading of at least three."""
-    paragraphs: list[str] = []
-    headings: list[str] = []
-    for file in sorted(folder.rglob("*.md")):
-        for paragraph in re.split(r"\n\s*\n", file.read_text("utf-8", errors="replace")):
-            is_heading = paragraph.startswith("#") and len(paragraph.split()) >= 4
-            headings += [paragraph.splitlines()[0].lstrip("# ")] if is_heading else []
-            paragraphs += [paragraph] if len(paragraph.split()) >= 20 else []
-    return [analyze(text) for text in paragraphs], [list(terms) for text in headings if (terms := analyze_query(text))]
-
-
-def of_shards(folder: Path | None, queries: int = 200) -> list[dict[str, object]]:
-    """BM25 where each shard counts its own passages alone: what of the best 20 by all statistics is found.
-
-    Passages are the paragraphs of Markdown files in the folder, questions their headings; without a folder random ones.
-    """
-    chance = np.random.default_rng(5)
-    texts, asked = random_texts(chance) if folder is None else markdown(folder)
-    documents = len(texts)
-    asked = [asked[at] for at in chance.permutation(len(asked))[:queries]]
-    whole = Postings.of(map(counted, texts))
-    best = [_best(whole.scores(terms)) for terms in asked]
-    rows: list[dict[str, object]] = []
-    for shards in (2, 4, 16, 64):
-        owners = chance.integers(0, shards, documents)
-        overlaps, tops = [], []
-        parts = [np.flatnonzero(owners == shard) for shard in range(shards)]
-        indexes = [Postings.of(counted(texts[row]) for row in part) for part in parts]
-        for terms, wanted in zip(asked, best, strict=True):
-            scores = np.zeros(documents)
-            for part, index in zip(parts, indexes, strict=True):
-                scores[part] = index.scores(terms)
-            found = _best(scores)
-            overlaps.append(len(set(found) & set(wanted)) / max(len(wanted), 1))
-            tops.append(found[:1] == wanted[:1])
-        rows.append(
-            {
-                "shards": shards, "documents_per_shard": documents // shards,
-                "overlap@20": round(float(np.mean(overlaps)), 3), "same_top_1": round(float(np.mean(tops)), 3),
-            }
-        )  # fmt: skip
-        say(rows[-1])
-    return rows
-
-
-def _best(scores: NDArray[np.float64]) -> list[int]:
-    order = np.argsort(-scores, kind="stable")[:_WIDTH]
-    return [int(row) for row in order if scores[row] > 0]
-
-
 def say(row: Mapping[str, object]) -> None:
     """A line as soon as it is known."""
     print("  " + ", ".join(f"{name} {value}" for name, value in row.items()), flush=True)
@@ -337,12 +276,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, default=30_000)
     parser.add_argument("--dims", type=int, default=384)
-    parser.add_argument("--texts", type=Path, help="A folder of Markdown files for the part about shards.")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     results: dict[str, object] = {"chunks": options.chunks, "dims": options.dims}
-    print("shards", flush=True)
-    results["shards"] = of_shards(options.texts)
     with tempfile.TemporaryDirectory() as folder, milvus_server(Path(folder)) as server:
         results["server"] = server.version
         print(f"server {server.version}, {options.chunks:,} chunks of {options.dims} dimensions", flush=True)
@@ -357,8 +293,7 @@ def main() -> None:
             print(part, flush=True)
             results[part] = measure()
         client.close()
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    record(options.json, "bench/milvus_scale.py", results)
 
 
 if __name__ == "__main__":

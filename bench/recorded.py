@@ -1,10 +1,11 @@
-"""Keeps what a long run counted: one JSON file under bench/results, with the script and the commit that it ran on.
+"""Keeps what a run counted or measured: one JSON file under bench/results, with script, commit and day.
 
-`scripts/reliability.py` makes docs/reliability.md of them. It knows no figure.
+`scripts/reliability.py` and `scripts/figures.py` make pages of them. It knows no figure.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 from collections.abc import Mapping
@@ -24,7 +25,8 @@ def record(file: Path | None, script: str, figures: Mapping[str, object]) -> Non
     if file is None:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"script": script, "commit": commit(), **figures}, indent=1, ensure_ascii=False)
+    stamp = {"script": script, "commit": commit(), "date": f"{datetime.date.today()}"}
+    text = json.dumps({**stamp, **figures}, indent=1, ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")
 
 

