@@ -3,12 +3,14 @@
     python bench/cold_cli.py [--rounds 15] [--keep DIR] [--json FILE]
 
 Bare: a Python that imports the third-party modules that a lookup needs (numpy, sqlite3, onnxruntime and its extensions,
-Snowball, regex, pydantic, platformdirs, typer, rich), loads the default model with the same options and embeds one
-text. Beside it `citewell lookup` on the demo's store and on one of 10,000 synthetic chunks, hybrid, hints on. Both have
-their modules compiled beforehand, as an installation leaves them. They are run in turn, so that other work on the
-machine hits all of them; medians of wall and of processor time, and the median of the rounds' ratios. Also counted:
-lookups that came without hints. Exit code 1 if a ratio of processor time is above
-1.3, or a hint is lacking.
+Snowball, regex, platformdirs, typer with the pydantic that it parses arguments by, rich), has the runtime load the
+default model's file with the same options, and embeds one text; a test holds that a lookup imports each of these.
+"Mapped" is the same with the model's tables mapped instead of copied, as Citewell has them: what is left beside it is
+Citewell's own. Then `citewell lookup` on the demo's store and on one of 10,000 synthetic chunks, hybrid, hints on. All
+have their modules compiled beforehand, as an installation leaves them. They are run in turn, so that other work on the
+machine hits all of them; medians of wall and of processor time, and the median of the rounds' ratios to bare. Also
+counted: lookups that came without hints. Exit code 1 if a lookup's ratio of either time is above 1.3, or a hint is
+lacking.
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ from citewell.adapters.embedders.onnx import UseMultilingual
 from scale_corpus import Corpus, fill
 
 MOST = 1.3
+BARES = ("bare", "mapped")
 QUESTION = "why is the checkout slow"
 BARE = """
 import os
 os.putenv("ORT_DISABLE_TELEMETRY", "1")
 import json, sqlite3, sys
+from pathlib import Path
 import numpy, regex, Stemmer, pydantic, platformdirs, typer, onnxruntime
 import rich.console, rich.padding, rich.table, rich.text
 from onnxruntime_extensions import get_library_path
@@ -43,7 +47,12 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = options.inter_op_num_threads = 1
 options.add_session_config_entry("session.intra_op.allow_spinning", "0")
 options.register_custom_ops_library(get_library_path())
-session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+model = sys.argv[1]
+if len(sys.argv) > 3:
+    from citewell.adapters.embedders.outside import graph_of
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(Path(model).parent))
+    model = graph_of(Path(model))
+session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 session.run(["outputs"], {"inputs": [sys.argv[2]]})
 """
 
@@ -84,8 +93,8 @@ def commands(folder: Path) -> dict[str, list[str]]:
         subprocess.run([*citewell, "demo", "--keep", str(stores["demo"])], check=True, stdout=subprocess.DEVNULL)
     embedder = UseMultilingual()
     fill(stores["10,000 chunks"], Corpus(10_000, embedder.dimensions), embedder)
-    model = str(model_path(cache_dir()))
-    return {"bare": [sys.executable, "-c", BARE, model, QUESTION]} | {
+    bare = [sys.executable, "-c", BARE, str(model_path(cache_dir()).resolve()), QUESTION]
+    return {"bare": bare, "mapped": [*bare, "mapped"]} | {
         name: [*citewell, "lookup", QUESTION, "--kb", str(store), "--mode", "hybrid"] for name, store in stores.items()
     }
 
@@ -114,7 +123,7 @@ def figures(runs: dict[str, list[Run]]) -> dict[str, dict[str, float]]:
                 one.processor / base.processor for one, base in zip(each, bare, strict=True)
             ),
             "without hints": sum(
-                name != "bare" and "hints, no evidence" not in " ".join(one.said.split()) for one in each
+                name not in BARES and "hints, no evidence" not in " ".join(one.said.split()) for one in each
             ),
         }
         for name, each in runs.items()
@@ -140,7 +149,8 @@ def main() -> int:
         )
     if options.json:
         options.json.write_text(json.dumps(found, indent=2) + "\n")
-    return int(any(row["processor ratio"] > MOST or row["without hints"] for row in found.values()))
+    lookups = [row for name, row in found.items() if name not in BARES]
+    return int(any(max(row["processor ratio"], row["wall ratio"]) > MOST or row["without hints"] for row in lookups))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ _CALLS = {
     "dense": "dense path (ms)",
     "dense within a category": "dense path within a category that a tenth has (ms)",
     "lexical": "lexical path, six words (ms)",
+    "fetch": "fetching the texts of 50 chunks (ms)",
     "lookup": "hybrid lookup, two paths, texts fetched (ms)",
     "lookup within a category": "hybrid lookup with a category, three paths (ms)",
     "lookup with hints": "hybrid lookup with hints (ms)",
@@ -38,7 +39,9 @@ def scale(sizes: Mapping[str, Mapping[str, float]]) -> str:
     every = [sizes[size] for size in sorted(sizes, key=int)]
     head = ["chunks", *(f"{int(each['chunks']):,}" for each in every), "growth"]
     calls = [
-        [label, *(_call(each, name) for each in every), _grown(every, f"{name} cpu")] for name, label in _CALLS.items()
+        [label, *(_call(each, name) for each in every), _grown(every, f"{name} cpu")]
+        for name, label in _CALLS.items()
+        if any(f"{name} cpu" in each for each in every)
     ]
     others = [
         [label, *(number(each[name]) if name in each else "" for each in every), _grown(every, name)]
@@ -48,6 +51,8 @@ def scale(sizes: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _call(figures: Mapping[str, float], name: str) -> str:
+    if f"{name} cpu" not in figures:
+        return ""
     return " / ".join(number(figures[f"{name} {what}"]) for what in ("cpu", "p50", "p95"))
 
 
@@ -64,7 +69,7 @@ def cold(runs: Mapping[str, Mapping[str, float]]) -> str:
         [
             name,
             *(number(run[what]) for what in ("wall", "wall ratio", "processor", "processor ratio")),
-            "" if name == "bare" else f"{run['without hints']:.0f}",
+            "" if name in ("bare", "mapped") else f"{run['without hints']:.0f}",
         ]
         for name, run in runs.items()
     ]

@@ -7,7 +7,6 @@ An underscore counts as a hyphen, for the environment has no hyphens: `CITEWELL_
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -52,7 +51,7 @@ def parse_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 def _load(text: str, name: str) -> Mapping[str, object]:
     try:
-        loaded = tomllib.loads(text) if name.endswith(".toml") else _load_yaml(text)
+        loaded = _load_toml(text) if name.endswith(".toml") else _load_yaml(text)
     except ValueError as error:
         raise ConfigError(f"{name} can't be parsed: {error}", way_out="Mend the line that it names.") from error
     except RecursionError:
@@ -64,6 +63,12 @@ def _load(text: str, name: str) -> Mapping[str, object]:
             f"{name} holds no table of settings", way_out="Write `rag: {retrieve-k: 50}` or a TOML table."
         )
     return loaded
+
+
+def _load_toml(text: str) -> object:
+    import tomllib  # noqa: PLC0415 - most commands find no file
+
+    return tomllib.loads(text)
 
 
 def _load_yaml(text: str) -> object:
