@@ -122,3 +122,19 @@ def test_what_cannot_be_checked_is_a_usage_error(
 def test_no_control_character_of_an_answer_reaches_the_terminal() -> None:
     result = run("check", "-", "--session", "s", stdin="[\x1b[2Jetcd.md#chunk-0] “\x1b[31mred” [etcd.md#chunk-0]")
     assert "\x1b" not in result.stdout
+
+
+@pytest.mark.requirement("API-2")
+@pytest.mark.parametrize("arguments", [("/dev/zero",), ("etcd.md", "--shown", "/dev/zero"), ("large.md",)])
+def test_a_file_without_end_is_refused(own_folder: Path, arguments: tuple[str, ...]) -> None:
+    (own_folder / "large.md").write_bytes(bytes(16_000_001))
+    said = run("check", *arguments, "--session", "s")
+    assert said.exit_code == 2
+    assert "can't be read: File too large" in said.stderr
+
+
+@pytest.mark.requirement("API-2")
+def test_so_is_an_answer_on_standard_input() -> None:
+    said = run("check", "-", "--session", "s", stdin=bytes(16_000_001))
+    assert said.exit_code == 2
+    assert "'-' can't be read: File too large" in said.stderr

@@ -198,3 +198,13 @@ ANYTHING = st.one_of(st.none(), st.text(), st.integers(), st.floats(), st.boolea
 def test_any_value_is_either_taken_or_refused_as_a_configuration_error(key: Key, value: object) -> None:
     with contextlib.suppress(ConfigError):
         assert Settings.of({key.name: value}).describe()
+
+
+@pytest.mark.requirement("API-7")
+def test_a_file_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "large.toml").write_text("#" * 1_000_001)
+    for path in (Path("/dev/zero"), tmp_path / "large.toml"):
+        with pytest.raises(ConfigError, match=r"can't be read: .*File too large"):
+            Settings.load(path)
+    (tmp_path / "most.toml").write_text("#" * 1_000_000)
+    Settings.load(tmp_path / "most.toml", environment={})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from citewell.bounded import read_file
 from citewell.cli.edge import edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowledge
 from citewell.cli.tuning import SEED, check_out
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from citewell.app import Knowledge
     from citewell.evaluation.calibrate import Asked
+
+_LARGEST = 16_000_000
+"""Bytes of a file of questions."""
 
 _TRIES = 5
 """So many times the wanted questions, chunks are drawn: some have no sentence, or come twice."""
@@ -78,7 +82,7 @@ def _unrelated(path: Path | None) -> Mapping[str, Sequence[str]]:
     if path is None:
         return everyday()
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = read_file(path, _LARGEST).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"{path} can't be read: {error}", way_out="Name a text file in UTF-8.") from error
     return {"": list(dict.fromkeys(line.strip() for line in lines if line.strip()))}

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from citewell.bounded import read_file, read_stream
 from citewell.cli import render
 from citewell.cli.edge import REJECTED, edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowledge
@@ -17,6 +18,9 @@ from citewell.cli.read import ScopeOption
 from citewell.errors import InvalidRequest
 from citewell.model import Citation, GuardReport
 from citewell.printable import printable_id
+
+_LARGEST = 16_000_000
+"""Bytes of an answer, or of what was shown."""
 
 _STYLES = {"shown": "green", "stale": "yellow", "ambiguous": "yellow", "not_shown": "red", "unknown": "red"}
 
@@ -60,7 +64,7 @@ def check(
 def _read(file: str) -> str:
     """The text of a file or of standard input, a byte order mark left out."""
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = read_stream(sys.stdin.buffer, _LARGEST, file) if file == "-" else read_file(Path(file), _LARGEST)
         return data.decode("utf-8-sig")
     except OSError as error:
         raise InvalidRequest(f"{file!r} can't be read: {error.strerror}", way_out="Give a text file, or -.") from error

@@ -12,12 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from citewell.bounded import read_file
 from citewell.config.keys import KEYS
 from citewell.config.parse import parse_environment, parse_file, parse_mapping
 from citewell.config.tokens import Token
 from citewell.errors import ConfigError, InvalidRequest
 from citewell.fusion import check_weights
 from citewell.model import Budget, LookupPolicy, SearchPolicy, SessionPolicy
+
+_LARGEST = 1_000_000
+"""Bytes of a file of settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,7 @@ def _merge(layers: list[tuple[str, Mapping[str, object]]]) -> tuple[dict[str, ob
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_file(path, _LARGEST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {error}", way_out="Name a readable TOML or YAML file.") from error
 

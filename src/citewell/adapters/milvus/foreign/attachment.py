@@ -14,11 +14,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from citewell.adapters.milvus.foreign.mapping import ROLES, FieldMap
+from citewell.bounded import read_file
 from citewell.errors import InvalidRequest, StoreCorrupt, StoreUnreachable, StoreVersion
 from citewell.model import EmbedderIdentity
 
 FILE_NAME = "attachment.toml"
 _FORMAT = 1
+_LARGEST = 1_000_000
+"""Bytes of the file."""
+
 _HEAD = "# Written by `citewell attach`; docs/attach.md says what each line means.\n"
 _METRICS = ("COSINE", "IP", "L2")
 
@@ -124,7 +128,7 @@ def read_attachment(directory: Path) -> Attachment:
     """
     file = directory / FILE_NAME
     try:
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
+        said = tomllib.loads(read_file(file, _LARGEST).decode())
     except OSError as error:
         raise StoreUnreachable(
             f"{file} can't be read: {error.strerror or error}", way_out="Run `citewell attach` again."
