@@ -87,7 +87,7 @@ def as_number(value: object) -> float:
 
 def is_number(value: object) -> bool:
     """Whether it is a real number; NaN and infinity are, booleans are not."""
-    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
+    return type(value) is float or (isinstance(value, _NUMBERS) and not isinstance(value, bool))
 
 
 def check_text(name: str, value: object) -> str:

@@ -279,7 +279,7 @@ def _widened(
     kept: tuple[EvidenceBlock, ...], request: LookupRequest, port: KnowledgeSearchPort
 ) -> tuple[tuple[EvidenceBlock, ...], str]:
     """The evidence with its neighbours, and why there are none if that is a failure (CONTEXT-1)."""
-    keys = context.wanted(kept, request.neighbours)
+    keys = context.wanted(kept, request.neighbours) if request.neighbours else ()
     if not keys:
         return kept, ""
     fetch: Callable[[tuple[str, ...]], Mapping[str, StoredChunk]] | None = getattr(port, "fetch", None)

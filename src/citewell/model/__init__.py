@@ -6,6 +6,7 @@ evidence    what a lookup returns: Candidate -> EvidenceBlock, Trace, LookupOutc
 guard       what the guard says of an answer: GuardReport of Citations
 stores      what a store says of itself
     texts       what a reader makes of a file
+making      frozen values made quickly, where a lookup makes hundreds
 """
 
 from citewell.model.documents import (

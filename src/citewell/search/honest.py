@@ -88,6 +88,6 @@ def _is_asked_for(key: object, chunk: object, request: SearchRequest) -> bool:
     return (
         isinstance(chunk, StoredChunk)
         and chunk.evidence_key == key
-        and has_all(chunk.metadata, request.where)
+        and (not request.where or has_all(chunk.metadata, request.where))
         and chunk.doc_id not in request.exclude_documents
     )

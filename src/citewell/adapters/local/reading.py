@@ -239,24 +239,19 @@ def read_chunks(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict
         " JOIN documents AS d ON d.id = c.document",
         (json.dumps(sorted(keys)),),  # in the order in which they lie in the file
     ).fetchall()
-    metadata = _parsed([row[-1] for row in found])
-    chunks = {keys[row[0]]: _chunk(keys[row[0]], held, *row[1:-1]) for row, held in zip(found, metadata, strict=True)}
-    for key, chunk in chunks.items():
+    chunks = {}
+    for (
+        row, doc_id, index, text, source, title, breadcrumb, category, scope, start, end, page, line, url, digest, _
+    ), metadata in zip(found, _parsed([each[-1] for each in found]), strict=True):  # fmt: skip
+        key = keys[row]
         # A microsecond each; SQLite has no checksums, and evidence is what is cited.
-        if hashlib.sha256(chunk.text.encode()).hexdigest() != chunk.digest:
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
             raise StoreCorrupt(f"{key} is not the text that was written", way_out=MENDED_BY_INGESTION)
+        chunks[key] = _make_chunk(
+            key, doc_id, index, text, source, title, breadcrumb, category, _labels(scope), (start, end),
+            _locator(page, line, url), metadata, digest,
+        )  # fmt: skip
     return chunks
-
-
-def _chunk(
-    key: str, metadata: dict[str, object], doc_id: str, index: int, text: str, source: str, title: str,
-    breadcrumb: str, category: str | None, scope: str | None, start: int, end: int, page: int | None,
-    line: int | None, url: str | None, digest: str,
-) -> StoredChunk:  # fmt: skip
-    return _make_chunk(
-        key, doc_id, index, text, source, title, breadcrumb, category, _labels(scope), (start, end),
-        _locator(page, line, url), metadata, digest,
-    )  # fmt: skip
 
 
 def _parsed(texts: Sequence[str]) -> list[dict[str, object]]:
