@@ -21,8 +21,8 @@ from citewell.config import KEYS
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
     (), ("demo",), ("ingest",), ("lookup",), ("show",), ("check",), ("eval",), ("tune",), ("calibrate",), ("list",),
-    ("delete",), ("status",), ("verify",), ("sessions",), ("attach",), ("reindex",), ("mcp",), ("serve",), ("config",),
-    ("model",), ("model", "pull"), ("model", "status"), ("model", "verify"),
+    ("delete",), ("status",), ("verify",), ("sessions",), ("export",), ("attach",), ("reindex",), ("mcp",), ("serve",),
+    ("config",), ("model",), ("model", "pull"), ("model", "status"), ("model", "verify"),
 )  # fmt: skip
 
 

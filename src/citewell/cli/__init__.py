@@ -10,6 +10,7 @@
     write      ingest, delete
     upkeep     verify
     sessions   sessions
+    export     export
     foreign    attach, reindex
     mcp        mcp
     serve      serve
@@ -50,6 +51,7 @@ _COMMANDS = {
     "status": "read.status",
     "verify": "upkeep.verify",
     "sessions": "sessions.sessions",
+    "export": "export.export",
     "attach": "foreign.attach",
     "reindex": "foreign.reindex",
     "mcp": "mcp.mcp",
