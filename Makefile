@@ -105,7 +105,9 @@ bench: setup
 	-$(BIN)/python bench/cold_cli.py --json $(RESULTS)/cold_cli.json
 	-$(BIN)/python bench/warm.py --json $(RESULTS)/warm.json
 	-$(BIN)/python bench/scale.py --json $(RESULTS)/scale.json
-	-$(BIN)/python bench/milvus.py
+	-$(BIN)/python bench/milvus.py --server --json $(RESULTS)/milvus.json
+	-$(BIN)/python bench/milvus_scale.py --json $(RESULTS)/milvus_scale.json
+	-$(BIN)/python bench/milvus_shards.py --texts $(DATA)/k8s-docs --json $(RESULTS)/milvus_shards.json
 	-$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs --json $(RESULTS)/ingest.json
 	-$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs --json $(RESULTS)/rerun.json
 	-$(BIN)/python bench/memory.py --json $(RESULTS)/memory.json
@@ -117,7 +119,9 @@ bench: setup
 	-$(BIN)/python bench/hints.py --data $(DATA) --documents 10000 100000 --json $(RESULTS)/hints.json
 	-$(BIN)/python bench/calibrate.py --data $(DATA) --json $(RESULTS)/calibrate.json
 	-$(BIN)/python bench/tune.py --data $(DATA) --json $(RESULTS)/tune.json
-	-$(BIN)/python bench/serve_load.py --data $(DATA)/k8s-docs
+	-$(BIN)/python bench/tokens.py --data $(DATA) --json $(RESULTS)/tokens.json
+	-$(BIN)/python bench/mcp_start.py --json $(RESULTS)/mcp_start.json
+	-$(BIN)/python bench/serve_load.py --data $(DATA)/k8s-docs --json $(RESULTS)/serve_load.json
 	-$(BIN)/python bench/peers/side_by_side.py --data $(DATA)
 	-$(BIN)/python bench/peers/peers_scale.py
 	$(BIN)/python scripts/figures.py

@@ -20,6 +20,7 @@ from citewell import Knowledge, Settings
 from citewell.evaluation.datasets import read_dataset
 from citewell.evaluation.tune_folds import shuffled
 from dataset_store import fill
+from recorded import record
 
 SETS = {"runbooks": "desc", "xquad-en": None, "cmrc2018-dev": None, "chunking-eval": None, "anthropic-docs": None}
 QUESTIONS, SEED = 100, 1
@@ -79,8 +80,7 @@ def main() -> int:
             row = judge(arguments.data, stores, name, [other for other in SETS if other != name])
             rows.append(row)
             print(json.dumps(row), flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    record(arguments.json, "bench/calibrate.py", {"questions of each set": QUESTIONS, "sets": rows})
     return 0
 
 

@@ -58,6 +58,11 @@ def bold(text: str, *, when: bool) -> str:
     return f"**{text}**" if when else text
 
 
+def ran(result: Mapping[str, Any]) -> str:
+    """When it was measured, as a sentence: commit and day."""
+    return f"Commit {result['commit']}, {result['date']}."
+
+
 def quality(rows: Sequence[Mapping[str, Any]]) -> str:
     """bench/quality.py: the product by mode; the best of a row in bold."""
     by_name = {row["set"]: row["figures"] for row in rows}
@@ -174,6 +179,7 @@ def ingestion(rounds: Sequence[Mapping[str, Any]]) -> str:
     head = [
         "documents",
         "chunks",
+        "titles",
         "seconds",
         "of the bare embedder's speed",
         "by processor time",
@@ -182,7 +188,7 @@ def ingestion(rounds: Sequence[Mapping[str, Any]]) -> str:
     ]
     rows = [
         [
-            *(f"{each[name]:,}" for name in ("documents", "chunks")),
+            *(f"{each[name]:,}" for name in ("documents", "chunks", "titles")),
             number(each["seconds"]),
             bold(share(each["ratio"]), when=each["ratio"] >= each["bound"]),
             share(each["ratio of processor time"]),

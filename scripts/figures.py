@@ -2,8 +2,8 @@
 
     python scripts/figures.py [--check]
 
-A table stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; `figure_tables.py`, `figure_scale.py` and
-`figure_peers.py` beside this make it from the JSON that a script of bench/ wrote. A table whose JSON is not there yet
+A table stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; the `figure_*.py` beside this, each for one
+subject, make it from the JSON that a script of bench/ wrote. A table whose JSON is not there yet
 is left as it is. With --check nothing is written; exit code 1 says that a page differs, and names a marker that no
 table belongs to.
 """
@@ -16,20 +16,31 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import figure_milvus
 import figure_peers
 import figure_scale
+import figure_sentences
+import figure_server
 import figure_tables
+import figure_tuning
 from pages import asked_to_check, settle
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-PAGES = ("README.md", "docs/figures.md", "docs/benchmarks.md", "docs/scale.md")
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("figures", "benchmarks", "scale", "tuning", "projections", "mcp", "milvus")),
+)
 _BETWEEN = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 Maker = Callable[[Any], str]
 TABLES: Mapping[str, tuple[str, Maker]] = {
     **figure_tables.TABLES,
     **figure_peers.TABLES,
     **figure_scale.TABLES,
+    **figure_server.TABLES,
+    **figure_milvus.TABLES,
+    **figure_tuning.TABLES,
+    **figure_sentences.TABLES,
 }
 """Name -> the result that it is made of (a file, or a folder of files under bench/results) and how."""
 
