@@ -21,11 +21,12 @@ OPENER = """
 import sys
 from citewell.adapters.local import LocalStore
 from citewell.testing.store_base import put
-print("ready", flush=True)
-sys.stdin.readline()
-store = LocalStore.open(sys.argv[1])
-put(store, sys.argv[2], ["shared"])
-store.close()
+for path in sys.argv[2:]:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    store = LocalStore.open(path)
+    put(store, sys.argv[1], ["shared"])
+    store.close()
 """
 
 
@@ -57,13 +58,13 @@ def test_threads_that_open_a_new_path_at_once_all_get_the_same_store(tmp_path: P
 
 @pytest.mark.requirement("ENGINE-1", "INGEST-7")
 def test_processes_that_open_a_new_path_at_once_all_get_the_same_store(tmp_path: Path) -> None:
-    for turn in range(3):
-        path = tmp_path / f"new-{turn}"
-        command = [sys.executable, "-c", OPENER, str(path)]
-        started = [
-            subprocess.Popen([*command, f"{at}.md"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            for at in range(3)
-        ]
+    paths = [tmp_path / f"new-{turn}" for turn in range(3)]
+    command = [sys.executable, "-c", OPENER]
+    started = [
+        subprocess.Popen([*command, f"{at}.md", *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for at in range(3)
+    ]
+    for _ in paths:
         for process in started:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
@@ -71,9 +72,10 @@ def test_processes_that_open_a_new_path_at_once_all_get_the_same_store(tmp_path:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
-        for process in started:
-            process.communicate()
-            assert process.returncode == 0
+    for process in started:
+        process.communicate()
+        assert process.returncode == 0
+    for path in paths:
         store = LocalStore.open(path)
         assert look(store, "shared").everywhere == [key(f"{at}.md") for at in range(3)]
         store.close()
