@@ -42,6 +42,7 @@ _HUMPS = re.compile(r"[A-Z](?<=[A-Za-z0-9].)[a-z]", re.DOTALL)  # as many, found
 _ODD = late(lambda: re.compile(r"[^\x00-\x7f\u4e00-\u9fff]"))  # ASCII and Chinese characters stay one when normalised
 _PREPARATION = "camel-1"  # changes when the same text would be given to the graph otherwise
 _OUTSIDE = "session.model_external_initializers_file_folder_path"  # where the graph's tables lie
+_PROVIDERS = ["CPUExecutionProvider"]
 _FATAL = 4  # onnxruntime's log severity; whatever fails is raised as well
 
 
@@ -208,9 +209,8 @@ def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no typ
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = _FATAL
         options.register_custom_ops_library(get_library_path())
-        whole = path.resolve()  # the runtime refuses what lies outside of the model's folder, links followed
-        options.add_session_config_entry(_OUTSIDE, str(whole.parent))
-        return onnxruntime.InferenceSession(_graph(whole), options, providers=["CPUExecutionProvider"])
+        # Links are followed, for the runtime refuses what lies outside of the model's folder.
+        return _session(onnxruntime, path.resolve(), options)
     except Exception as error:  # the one translating edge: onnxruntime's errors share no base of their own
         raise EmbedderUnavailable(
             f"the model {path} can't be loaded: {type(error).__name__}: {error}",
@@ -218,9 +218,13 @@ def _open_session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no typ
         ) from error
 
 
-def _graph(path: Path) -> bytes | str:
-    """What the runtime is given: the graph without its large tables, or the file where that is no model at all."""
+def _session(runtime: Any, path: Path, options: Any) -> Any:  # noqa: ANN401 - onnxruntime ships no types
+    """A session whose tables are mapped; of the whole file where that can't be.
+
+    A runtime before 1.21 maps nothing for a model that isn't a file, and about a broken file it says most itself.
+    """
+    options.add_session_config_entry(_OUTSIDE, str(path.parent))
     try:
-        return graph_of(path)
-    except ValueError:
-        return str(path)  # the runtime says best what is wrong with it
+        return runtime.InferenceSession(graph_of(path), options, providers=_PROVIDERS)
+    except Exception:  # noqa: BLE001 - onnxruntime's errors share no base of their own; a fault of the file comes again
+        return runtime.InferenceSession(str(path), options, providers=_PROVIDERS)
