@@ -44,10 +44,11 @@ def run(*arguments: str, stdout: int | None = subprocess.PIPE) -> subprocess.Com
         (["lookup", "text of b"], 0, "b.md#chunk-0"),
         (["show", "b.md#chunk-0"], 0, "Text of b."),
         (["list"], 0, "c.md"),
+        (["--help"], 0, "lookup"),
         (["lookup", " "], 2, ""),
         (["show", "d.md#chunk-0"], 1, ""),
     ],
-    ids=["lookup", "show", "list", "blank", "unknown"],
+    ids=["lookup", "show", "list", "help", "blank", "unknown"],
 )
 def test_all_is_said_and_the_code_is_the_documented_one_though_the_process_takes_nothing_apart(
     kb: str, arguments: list[str], code: int, said: str

@@ -60,8 +60,8 @@ _COMMANDS = {
 }
 """Each command's place in this package, in the order of `--help`."""
 
-_BRIEF = {"lookup", "show", "list", "check", "status"}
-"""Commands that answer once and end."""
+_BRIEF = {"lookup", "show", "list", "check", "status", "--help"}
+"""What answers once and ends."""
 
 app: typer.Typer
 
