@@ -51,9 +51,10 @@ def run(*arguments: str, stdout: int | None = subprocess.PIPE) -> subprocess.Com
     ids=["lookup", "show", "list", "help", "blank", "unknown"],
 )
 def test_all_is_said_and_the_code_is_the_documented_one_though_the_process_takes_nothing_apart(
-    kb: str, arguments: list[str], code: int, said: str
+    kb: str, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, said: str
 ) -> None:
-    done = run(*arguments, "--kb", kb)
+    monkeypatch.setenv("CITEWELL_KB", kb)
+    done = run(*arguments)
     assert (done.returncode, said in done.stdout) == (code, True)
     assert "as usual" not in done.stderr
     assert code == 0 or "citewell: " in done.stderr
