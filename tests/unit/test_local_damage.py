@@ -463,6 +463,37 @@ def test_what_an_open_store_still_searches_of_a_document_that_went_behind_its_ba
     store.close()
 
 
+def cut_off(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def halved(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def zeroed(file: Path) -> None:
+    with file.open("r+b") as written:
+        written.write(bytes(file.stat().st_size))
+    os.utime(file, (1, 1))  # another time, however coarse the clock of files is
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("damage", [cut_off, halved, zeroed, Path.unlink])
+def test_an_index_that_is_damaged_under_an_open_store_is_made_anew(
+    path: Path, expected: Answers, damage: Callable[[Path], None]
+) -> None:
+    """Its files are mapped: what was cut off would end the process, what was overwritten be nonsense."""
+    store = LocalStore.open(path)
+    assert answers(store) == expected
+    damage(segment_of(path))
+    assert answers(store) == expected
+    put(store, "new.md", ["shared new"])
+    assert key("new.md") in look(store, "shared", k=500).everywhere
+    assert store.verify(repair=True).ok
+    assert store.verify().findings == ()
+    store.close()
+
+
 @pytest.mark.requirement("ENGINE-4")
 def test_what_was_read_before_a_file_was_overwritten_is_not_answered_from_memory(path: Path) -> None:
     store = LocalStore.open(path)

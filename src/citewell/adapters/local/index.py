@@ -53,6 +53,8 @@ class Index:
     def view(self, connection: sqlite3.Connection, sequence: int) -> View:
         """The view at this sequence, which is that of the connection's transaction."""
         with self._lock:
+            if self._view is not None and not self._shelf.is_intact(self._view.segments):
+                self._view = None  # what is damaged is made anew from the truth
             if self._view is not None and self._view.sequence > sequence:
                 # The transaction is older than what another thread has seen: it gets a view of its own.
                 return load(connection, sequence, self._view.segments)

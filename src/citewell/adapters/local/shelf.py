@@ -48,6 +48,7 @@ class Shelf:
         self._folder = folder
         self.damaged: tuple[str, ...] = ()
         """Files that the last `segments` could not use, each with why."""
+        self._as_read: dict[str, tuple[int, ...]] = {}
 
     @property
     def _list(self) -> Path:
@@ -78,6 +79,14 @@ class Shelf:
         self.damaged = tuple(found for found in opened if isinstance(found, str))
         return tuple(found for found in opened if isinstance(found, Segment))
 
+    def is_intact(self, segments: Sequence[Segment]) -> bool:
+        """Whether nobody has written into the files that these are mapped from.
+
+        What is read of a file that was cut off ends the process, and what was overwritten is nonsense. One that is
+        gone, or another one by its name, is no matter: what was mapped stays as it was.
+        """
+        return all(self._is_as_read(segment.name) for segment in segments if segment.name)
+
     def keep(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
         """Write those that have no file yet, list all, remove other files; return them as read from their files.
 
@@ -104,19 +113,38 @@ class Shelf:
 
     def _open(self, name: str, *, thorough: bool) -> Segment | str:
         try:
-            return _read(self._folder / name, thorough=thorough)
+            return self._mapped(name, thorough=thorough)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             return f"{name}: {error}"
 
     def _write(self, segment: Segment) -> Segment:
         name = f"{segment.rows[0]}-{segment.rows[-1]}-{os.urandom(4).hex()}.seg"
         _save(self._folder / name, segment)
-        return _read(self._folder / name, thorough=False)
+        return self._mapped(name, thorough=False)
+
+    def _mapped(self, name: str, *, thorough: bool) -> Segment:
+        file = self._folder / name
+        self._as_read[name] = _look_at(file)
+        return _read(file, thorough=thorough)
+
+    def _is_as_read(self, name: str) -> bool:
+        known = self._as_read.get(name)
+        try:
+            found = _look_at(self._folder / name)
+        except OSError:
+            return True
+        return known is None or found == known or found[0] != known[0]
 
     def _tidy(self, used: set[str]) -> None:
         for entry in list(os.scandir(self._folder)):
             if entry.name not in used and entry.is_file():
                 Path(entry.path).unlink(missing_ok=True)
+        self._as_read = {name: seen for name, seen in self._as_read.items() if name in used}
+
+
+def _look_at(file: Path) -> tuple[int, ...]:
+    found = file.stat()
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _save(file: Path, segment: Segment) -> None:
