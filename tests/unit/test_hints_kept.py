@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from citewell import Document, Knowledge, Settings
 from citewell.adapters.local import LocalStore
 from citewell.hints import CatalogueHints
-from citewell.hints.block import Block
 from citewell.hints.form import decode, encode
 from citewell.hints.index import CatalogueIndex
 from citewell.model import DocumentChange, DocumentInfo, Filters, SearchRequest
@@ -197,6 +196,10 @@ def answers(index: CatalogueIndex, scope: tuple[str, ...] | None) -> list[list[s
     ]
 
 
+def said(index: CatalogueIndex, doc_ids: Iterable[str]) -> list[object]:
+    return [(index.title(name), index.category(name), index.held([name], ["pool", "池"])) for name in doc_ids]
+
+
 @given(batches=st.lists(st.lists(ROWS, max_size=4), max_size=5), gone=st.sets(st.sampled_from("abcd")), holds=LABELS)
 @settings(max_examples=60, deadline=None)
 @pytest.mark.requirement("L0-1", "SAFE-1")
@@ -212,15 +215,58 @@ def test_whatever_was_written_and_deleted_a_copy_answers_as_an_index_of_what_is_
     followed.keep_only(left)
     anew = CatalogueIndex(str.split)
     anew.put(list(left.values()))
-    copied = CatalogueIndex(str.split, [decode(encode(block, "1"), "1") for block in followed.tidied().blocks])
-    assert answers(followed, holds) == answers(anew, holds) == answers(copied, holds)
-    assert copied.known() == anew.known()
+    tidied = followed.tidied()
+    forms = [encode(tidied.block(at), "1") for at in range(len(tidied.parts))]
+    copied = CatalogueIndex(str.split, [decode(form, "1") for form in forms])
+    for index in (followed, tidied, copied):
+        assert answers(index, holds) == answers(anew, holds)
+        assert said(index, left) == said(anew, left)
+        assert len(index) == len(left)
 
 
 def test_a_form_of_another_analysis_is_refused_by_its_name() -> None:
     index = CatalogueIndex(str.split)
     index.put([Catalogued(DocumentInfo("a", "t", "", None, None, {}, 1, 1, "", ""))])
-    (block,) = index.blocks
-    assert isinstance(block, Block)
+    form = encode(index.block(0), "1-english")
     with pytest.raises(ValueError, match="it has the form"):
-        decode(encode(block, "1-english"), "2-english")
+        decode(form, "2-english")
+
+
+@pytest.mark.requirement("L0-1")
+def test_a_copy_made_by_other_rules_is_replaced_by_whoever_reads_the_catalogue(store: Counting) -> None:
+    mark = store.mark()
+    assert store.keep_copy(mark, None, [(0, b"of an older version")], 1)
+    made = CatalogueHints(store, EMBEDDER, patience_s=60.0)
+    before = made.hints(SearchRequest("pool", 50))
+    made.keep()
+    made.close()
+    copy = store.kept_copy()
+    assert copy is not None
+    assert (copy.mark, copy.parts) != (mark, (b"of an older version",))
+    store.told = 0
+    assert store.kept_mark() == (mark, 0)
+    made = CatalogueHints(store, EMBEDDER, patience_s=60.0)
+    assert made.hints(SearchRequest("pool", 50)) == before
+    made.close()
+    assert store.told == 0
+
+
+@pytest.mark.requirement("L0-1")
+def test_of_a_copy_only_the_parts_that_changed_are_given_to_keep() -> None:
+    index = CatalogueIndex(str.split)
+    index.put([row_of(f"{number}") for number in range(1_024)])
+    first, *_ = index.parts
+    index.put([row_of("new")])
+    assert index.parts[0] is first
+    second = index.parts[1]
+    index.put([row_of("newer")])
+    assert index.parts[0] is first
+    assert index.parts[1] is not second
+    index.keep_only({*(f"{number}" for number in range(1_024)), "newer"})
+    tidied = index.tidied()
+    assert (tidied.parts[0] is first, tidied.parts[1] is index.parts[1]) == (True, False)
+    assert [len(tidied.block(at).doc_ids) for at in range(2)] == [1_024, 1]
+
+
+def row_of(name: str) -> Catalogued:
+    return Catalogued(DocumentInfo(name, "t", "", None, None, {}, 1, 1, "", ""))

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from citewell.attempts import attempt
 from citewell.errors import StoreError
-from citewell.hints.block import Block
 from citewell.hints.feed import Feed
 from citewell.hints.form import decode, encode
-from citewell.hints.index import CatalogueIndex
+from citewell.hints.index import CatalogueIndex, Part
 from citewell.model.catalogue import Mark
 
 _WORTH_KEEPING = 64
@@ -25,7 +24,8 @@ class Copies:
     def __init__(self, feed: Feed, analyze: Callable[[str], Sequence[str]], analysis: str) -> None:
         self._feed, self._analyze, self._analysis = feed, analyze, analysis
         self._base: Mark | None = None
-        self._blocks: tuple[Block, ...] = ()
+        self._parts: tuple[Part, ...] = ()
+        self._is_useless = False
 
     def none(self) -> tuple[None, CatalogueIndex]:
         """An empty index, which everything is to be read into."""
@@ -34,33 +34,36 @@ class Copies:
     def kept(self) -> tuple[Mark | None, CatalogueIndex]:
         """The index that the store keeps and the state that it is of; an empty one if it keeps none that is of use."""
         found, _ = attempt(self._read, StoreError, "the kept copy of the catalogue is of no use")
+        self._is_useless = found is None and self._feed.kept_mark() is not None
         if found is None:
             return self.none()
-        self._base, self._blocks = found
-        return self._base, CatalogueIndex(self._analyze, self._blocks)
+        self._base, self._parts = found[0], found[1].parts
+        return found
 
     def is_due(self) -> bool:
-        """Whether the store would keep a copy, and keeps none of late."""
+        """Whether the store would keep a copy, and keeps none of late, or one that was found to be of no use."""
         if not self._feed.keeps:
             return False
         held = self._feed.kept_mark()
-        return held is None or held[1] > _WORTH_KEEPING
+        return held is None or self._is_useless or held[1] > _WORTH_KEEPING
 
     def keep(self, index: CatalogueIndex, mark: Mark) -> CatalogueIndex:
         """Have the store keep this index, a copy of its state at the mark; return it without what is gone."""
         tidied, held = index.tidied(), self._feed.kept_mark()
         base = held[0] if held else None
         if base != self._base:
-            self._base, self._blocks = base, ()
-        if self._feed.keep(mark, base, self._changed(tidied.blocks), len(tidied.blocks)):
-            self._base, self._blocks = mark, tidied.blocks
+            self._base, self._parts = base, ()
+        if self._feed.keep(mark, base, self._changed(tidied), len(tidied.parts)):
+            self._base, self._parts, self._is_useless = mark, tidied.parts, False
         return tidied
 
-    def _read(self) -> tuple[Mark, tuple[Block, ...]] | None:
+    def _read(self) -> tuple[Mark, CatalogueIndex] | None:
         found = self._feed.kept()
-        return None if found is None else (found.mark, tuple(decode(part, self._analysis) for part in found.parts))
+        if found is None:
+            return None
+        return found.mark, CatalogueIndex(self._analyze, (decode(part, self._analysis) for part in found.parts))
 
-    def _changed(self, blocks: Sequence[Block]) -> Iterator[tuple[int, bytes]]:
-        for at, block in enumerate(blocks):
-            if at >= len(self._blocks) or block is not self._blocks[at]:
-                yield at, encode(block, self._analysis)
+    def _changed(self, index: CatalogueIndex) -> Iterator[tuple[int, bytes]]:
+        for at, part in enumerate(index.parts):
+            if at >= len(self._parts) or part is not self._parts[at]:
+                yield at, encode(index.block(at), self._analysis)

@@ -27,6 +27,7 @@ class Feed:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._compared_with: Mapping[str, DocumentInfo] = {}
         self._mark: Callable[[], Mark] | None = getattr(store, "mark", None)
         self._changes: Callable[[Mark | None], CatalogueChanges] | None = getattr(store, "changes", None)
         self._doc_ids: Callable[[], set[str]] | None = getattr(store, "doc_ids", None)
@@ -44,10 +45,10 @@ class Feed:
         """The state of the store."""
         return self._mark() if self._mark is not None else Mark(None, self._store.status().sequence)
 
-    def since(self, mark: Mark | None, known: Callable[[], Mapping[str, DocumentInfo]]) -> Iterator[CatalogueChanges]:
-        """Portions of what was written after the mark; `known` tells what the reader holds as of then."""
+    def since(self, mark: Mark | None) -> Iterator[CatalogueChanges]:
+        """Portions of what was written after the mark, which the last reading reached; everything, if it is None."""
         if self._changes is None:
-            yield from self._compared(known())
+            yield from self._compared({} if mark is None else self._compared_with)
             return
         while True:
             told = self._changes(mark)
@@ -89,6 +90,7 @@ class Feed:
         for start in range(0, max(len(new), 1), _PORTION):
             part = tuple(Catalogued(info, self._centre(info.doc_id)) for info in new[start : start + _PORTION])
             yield CatalogueChanges(mark, part, len(infos), start + _PORTION >= len(new))
+        self._compared_with = {info.doc_id: info for info in infos}
 
     def _centre(self, doc_id: str) -> NDArray[np.float32] | None:
         held = list(self._vectors(doc_id).values()) if self._vectors is not None else []

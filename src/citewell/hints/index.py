@@ -1,44 +1,48 @@
 """A copy of the catalogue in memory that is searched by words (BM25) and by meaning (the mean of a document's vectors).
 
 A new version takes a new slot and its old one goes dark, so that keeping current costs what changed, not what there is.
-Slots number the documents of all blocks, in order. It knows neither the store nor the lock under which it is used;
-scope and `where` hold inside both searches (SAFE-1).
+Slots are grouped in parts, in order, for whoever keeps the copy elsewhere. It knows neither the store nor the lock
+under which it is used; scope and `where` hold inside both searches (SAFE-1).
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from citewell.filtering import has_all
-from citewell.hints.block import Block, digest_of, directions, join, make_block
-from citewell.hints.near import Axes, Sharp, products
-from citewell.model import DocumentInfo, Filters
+from citewell.hints.block import SPOTS, Block, directions, make_block
+from citewell.hints.by_words import Holders, best_by_words, norms
+from citewell.hints.coded import CodedColumn
+from citewell.hints.column import Column
+from citewell.hints.metadata import fields
+from citewell.hints.near import Near
+from citewell.hints.postings import Postings, digests_of, merged
+from citewell.model import Filters
 from citewell.model.catalogue import Catalogued
 from citewell.scope import is_visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_K1, _B = 1.2, 0.75
+    Mask = NDArray[np.bool_] | None
+
 _DARK = 1_000
-_BLOCK = 1_024
-"""Documents up to which small blocks are joined, so that a store rewrites a bounded part of its copy after a write."""
+_PART = 1_024
+"""Documents up to which small parts are joined, so that a store rewrites a bounded part of its copy after a write."""
 
 _MOST_DARK = 0.25
 MOST_VECTOR_BYTES = 1 << 27
 """128 MB: 131,072 documents of 512 dimensions. Documents beyond are found by their words alone."""
 
-_EXACT = 2_000
-"""Up to so many documents each is compared; beyond, those that lie closest in a few random directions."""
-
-_CANDIDATES = 256
 _VECTOR_ITEM = np.dtype(np.float16).itemsize
+
+
+class Part:
+    """Stands for a run of documents; another one as soon as a document joins them or leaves them."""
 
 
 class CatalogueIndex:
@@ -46,176 +50,239 @@ class CatalogueIndex:
 
     def __init__(self, analyze: Callable[[str], Sequence[str]], blocks: Iterable[Block] = ()) -> None:
         self._analyze = analyze
-        self._blocks: list[Block] = []
-        self._bases: list[int] = [0]
         self._slots: dict[str, int] = {}
-        self._live: NDArray[np.bool_] = np.empty(0, np.bool_)
-        self._dimensions = 0
-        self._axes: Axes | None = None
-        self._sharp = Sharp()
+        self._doc_ids: list[str] = []
+        self._titles: list[bytes] = []
+        self._scopes, self._categories = CodedColumn(once=True), CodedColumn(once=True)
+        self._metadata = CodedColumn(once=False)
+        self._lengths, self._live = Column(np.float32), Column(np.bool_)
+        self._centres: Column | None = None
+        self._runs: list[Postings] = []
+        self._parts: list[Part] = []
+        self._bases: list[int] = [0]
+        self._near: Near | None = None
+        self._norms: NDArray[np.float32] | None = None
+        self._asked: tuple[tuple[str, ...], list[Holders]] | None = None
+        self._seen: tuple[Filters, Mask] | None = None
         for block in blocks:
             self._append(block)
+        self._runs = [merged(self._runs)] if self._runs else []
 
     def __len__(self) -> int:
         """Documents."""
         return len(self._slots)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
-        """All of them, with what is dark in them."""
-        return tuple(self._blocks)
+    def parts(self) -> tuple[Part, ...]:
+        """In the order of their slots."""
+        return tuple(self._parts)
 
     @property
     def is_worn(self) -> bool:
         """Whether most slots are dark, so that reading everything anew is the better bargain."""
         return self._bases[-1] - len(self._slots) > len(self._slots) + _DARK
 
-    def known(self) -> dict[str, DocumentInfo]:
-        """What is held of each document."""
-        return {doc_id: self.info(doc_id) for doc_id in self._slots}
+    def title(self, doc_id: str) -> str:
+        """Of this document."""
+        return self._titles[self._slots[doc_id]].decode("utf-8", "surrogatepass")
 
-    def info(self, doc_id: str) -> DocumentInfo:
-        """What is held of a document."""
-        block, place = self._place(self._slots[doc_id])
-        return block.infos[place]
+    def category(self, doc_id: str) -> str | None:
+        """Of this document."""
+        found: str | None = self._categories.values[self._categories.of[self._slots[doc_id]]]
+        return found
 
     def put(self, rows: Sequence[Catalogued]) -> None:
         """Take these versions in the place of what is held of their documents."""
         if not rows:
             return
         known = (row.centre.size for row in rows if row.centre is not None)
-        self._dimensions = self._dimensions or next(known, 0)
-        room = MOST_VECTOR_BYTES // (self._dimensions * _VECTOR_ITEM) if self._dimensions else 0
-        block = make_block(rows, self._analyze, directions(rows, self._dimensions, room - self._bases[-1]))
-        if self._blocks and self._blocks[-1].size + block.size <= _BLOCK:
-            self._append(block, self._blocks.pop())
-        else:
-            self._append(block)
+        dimensions = self._dimensions or next(known, 0)
+        room = MOST_VECTOR_BYTES // (dimensions * _VECTOR_ITEM) if dimensions else 0
+        block = make_block(rows, self._analyze, directions(rows, dimensions, room - self._bases[-1]))
+        if self._parts and self._bases[-1] - self._bases[-2] + block.size <= _PART:
+            self._parts.pop()
+            self._bases.pop()
+        self._append(block)
+        # Runs at least halve from one to the next, so that there are few, and each posting moves a few times in all.
+        while len(self._runs) > 1 and 2 * self._runs[-1].places.size >= self._runs[-2].places.size:
+            self._runs[-2:] = [merged(self._runs[-2:])]
 
     def keep_only(self, doc_ids: Collection[str]) -> None:
         """Forget every other document."""
         for doc_id in [held for held in self._slots if held not in doc_ids]:
-            self._live[self._slots.pop(doc_id)] = False
+            self._live.values[self._slots.pop(doc_id)] = False
+        self._forget()
 
     def tidied(self) -> CatalogueIndex:
         """The same without what is deleted, and what is dark where that is much; itself if there is nothing to do."""
-        masks = [self._live[span] for _, span in self._parts()]
-        due = [self._is_due(block, mask) for block, mask in zip(self._blocks, masks, strict=True)]
-        if not any(due):
-            return self
-        blocks = [b.kept(m) if is_due else b for b, m, is_due in zip(self._blocks, masks, due, strict=True)]
-        return CatalogueIndex(self._analyze, [block for block in blocks if block.size])
+        mask = np.ones(self._bases[-1], np.bool_)
+        for span in self._spans():
+            if self._is_due(span):
+                mask[span] = self._live.values[span]
+        return self if mask.all() else self._kept(mask)
+
+    def block(self, at: int) -> Block:
+        """The documents of a part, with what is dark among them."""
+        span = slice(self._bases[at], self._bases[at + 1])
+        return Block(
+            tuple(self._doc_ids[span]),
+            tuple(title.decode("utf-8", "surrogatepass") for title in self._titles[span]),
+            self._scopes.part(span),
+            self._categories.part(span),
+            self._metadata.part(span),
+            self._lengths.values[span],
+            merged([run.within(span.start, span.stop) for run in self._runs]),
+            self._directions(span),
+        )
 
     def by_words(self, terms: Sequence[str], k: int, filters: Filters) -> list[str]:
         """The k best documents by BM25 over title, headings, source and category that hold a term; ties by doc_id."""
-        scores = np.zeros(self._bases[-1], np.float64)
-        mean = self._mean_length()
-        for term in terms:
-            digest = digest_of(term)
-            found = [(base, b, *held) for b, base in self._based() if (held := b.holders(digest))[0].size]
-            holders = sum(int(np.count_nonzero(self._live[base:][places])) for base, _, places, _ in found)
-            idf = math.log(1 + (len(self._slots) - holders + 0.5) / (holders + 0.5))
-            for base, block, places, counts in found:
-                norms = _K1 * (1 - _B + _B * block.lengths[places] / max(mean, 1.0))
-                scores[base:][places] += idf * counts * (_K1 + 1) / (counts + norms)
-        return self._best(scores, self._within(filters) & (scores > 0), k)
+        found = [holders for holders in self._holders(terms) if holders.slots.size] if self._slots else []
+        if not found:
+            return []
+        if self._norms is None:
+            self._norms = norms(self._lengths.values, self._mean_length())
+        return self._best(*best_by_words(found, self._norms, self._within(filters), k), k)
 
     def by_meaning(self, vector: NDArray[np.float32], k: int, filters: Filters) -> list[str]:
         """The k documents whose centre lies closest to the direction of the vector; ties by doc_id."""
-        if self._dimensions != vector.size:
+        if self._centres is None or self._dimensions != vector.size:
             return []
-        allowed = self._within(filters)
-        if np.count_nonzero(allowed) > _EXACT:
-            allowed &= self._near(vector, allowed)
-        scores = np.zeros(self._bases[-1], np.float64)
-        for block, span in self._parts():
-            places = np.flatnonzero(allowed[span])
-            if places.size and block.centres.shape[1]:
-                scores[span][places] = products(self._centres(block, places), vector)
+        centres, allowed = self._centres.values, self._within(filters)
+        self._near = self._near or Near(self._dimensions)
+        slots, scores = self._near.scores(centres, vector, None if allowed is None else allowed[: len(centres)])
         # A document without a centre has zeros there, and lies in no direction.
-        return self._best(scores, scores != 0, k)
+        return self._best(slots[scores != 0], scores[scores != 0], k)
 
-    def _centres(self, block: Block, places: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Of these places; in a small catalogue all of them are wanted each time, and kept ready."""
-        if self._bases[-1] <= _EXACT:
-            return self._sharp.of(block)[places] if places.size < block.size else self._sharp.of(block)
-        return block.centres[places].astype(np.float32)
+    def held(self, doc_ids: Sequence[str], terms: Sequence[str]) -> list[dict[str, list[str]]]:
+        """Of each of these documents the terms that it holds, in order, by the first of SPOTS where each stands."""
+        slots = np.array([self._slots[doc_id] for doc_id in doc_ids], np.int32)
+        held: list[dict[str, list[str]]] = [{} for _ in doc_ids]
+        for term, holders in zip(terms, self._holders(terms), strict=True):
+            for place, at in holders.among(slots):
+                held[place].setdefault(SPOTS[holders.spots[at]], []).append(term)
+        return held
 
-    def _near(self, vector: NDArray[np.float32], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which slots lie closest in a few directions."""
-        self._axes = self._axes or Axes(self._dimensions)
-        rough = np.concatenate([self._axes.rough(block, vector) for block in self._blocks])
-        rough[~allowed] = -np.inf
-        least = np.partition(rough, rough.size - _CANDIDATES)[rough.size - _CANDIDATES]
-        near: NDArray[np.bool_] = rough >= least
-        return near
+    @property
+    def _dimensions(self) -> int:
+        return 0 if self._centres is None else int(self._centres.values.shape[1])
 
-    def _append(self, block: Block, before: Block | None = None) -> None:
-        """Put a block behind the others, joined with the one that was the last."""
-        if before is not None:
-            self._bases.pop()
-        start, joined = self._bases[-1] + (before.size if before else 0), join(before, block) if before else block
-        self._live = _room(self._live, start + block.size)
-        self._live[start : start + block.size] = True
+    def _forget(self) -> None:
+        """Let go of what was worked out from the documents that there were."""
+        self._norms = self._asked = self._seen = None
+
+    def _append(self, block: Block) -> None:
+        """Put a block behind the others, as a part that ends the last one if that was taken away."""
+        start = len(self._doc_ids)
+        self._live.append(np.ones(block.size, np.bool_))
         for slot, doc_id in enumerate(block.doc_ids, start):
             held = self._slots.get(doc_id)
             if held is not None:
-                self._live[held] = False
+                self._live.values[held] = False
             self._slots[doc_id] = slot
-        self._blocks.append(joined)
-        self._bases.append(start + block.size)
-        self._dimensions = self._dimensions or joined.centres.shape[1]
+        self._doc_ids += block.doc_ids
+        self._titles += [title.encode("utf-8", "surrogatepass") for title in block.titles]
+        self._scopes.append(block.scopes)
+        self._categories.append(block.categories)
+        self._metadata.append(block.metadata)
+        self._lengths.append(block.lengths)
+        self._runs.append(block.postings.moved(start))
+        self._parts.append(Part())
+        self._bases.append(len(self._doc_ids))
+        self._take_directions(block)
+        self._forget()
 
-    def _is_due(self, block: Block, live: NDArray[np.bool_]) -> bool:
-        dark = np.flatnonzero(~live).tolist()
-        return len(dark) > _MOST_DARK * block.size or any(block.doc_ids[place] not in self._slots for place in dark)
+    def _take_directions(self, block: Block) -> None:
+        """Zeros for documents that came before the first direction was known; nothing where there is no room."""
+        width = block.centres.shape[1]
+        if self._centres is None:
+            if not width:
+                return
+            self._centres = Column(np.float16, width)
+        room = min(len(self._doc_ids), MOST_VECTOR_BYTES // (self._dimensions * _VECTOR_ITEM)) - len(self._centres)
+        known = block.centres if width == self._dimensions else np.zeros((block.size, self._dimensions), np.float16)
+        before = max(0, min(room, len(self._doc_ids) - block.size - len(self._centres)))
+        self._centres.append(np.zeros((before, self._dimensions), np.float16))
+        self._centres.append(known[: max(0, room - before)])
 
-    def _based(self) -> Iterator[tuple[Block, int]]:
-        return zip(self._blocks, self._bases[:-1], strict=True)
+    def _directions(self, span: slice) -> NDArray[np.float16]:
+        found = np.zeros((span.stop - span.start, self._dimensions), np.float16)
+        if self._centres is not None:
+            held = self._centres.values[span]
+            found[: len(held)] = held
+        return found
 
-    def _parts(self) -> Iterator[tuple[Block, slice]]:
-        for block, start in self._based():
-            yield block, slice(start, start + block.size)
+    def _kept(self, mask: NDArray[np.bool_]) -> CatalogueIndex:
+        """The slots where the mask is true; parts that lose none are the same parts."""
+        left = CatalogueIndex(self._analyze)
+        places = np.flatnonzero(mask).tolist()
+        left._doc_ids, left._titles = [self._doc_ids[at] for at in places], [self._titles[at] for at in places]
+        left._slots = {doc_id: at for at, doc_id in enumerate(left._doc_ids) if self._slots.get(doc_id) == places[at]}
+        left._scopes, left._categories = self._scopes.kept(mask), self._categories.kept(mask)
+        left._metadata = self._metadata.kept(mask)
+        left._lengths, left._live = self._lengths.kept(mask), self._live.kept(mask)
+        left._centres = self._centres and self._centres.kept(mask)
+        left._runs = [merged([run.kept(mask) for run in self._runs])]
+        for part, span in zip(self._parts, self._spans(), strict=True):
+            size = int(np.count_nonzero(mask[span]))
+            if size:
+                left._parts.append(part if size == span.stop - span.start else Part())
+                left._bases.append(left._bases[-1] + size)
+        return left
 
-    def _place(self, slot: int) -> tuple[Block, int]:
-        at = bisect_right(self._bases, slot) - 1
-        return self._blocks[at], slot - self._bases[at]
+    def _is_due(self, span: slice) -> bool:
+        dark = np.flatnonzero(~self._live.values[span]).tolist()
+        many = len(dark) > _MOST_DARK * (span.stop - span.start)
+        return many or any(self._doc_ids[span.start + place] not in self._slots for place in dark)
+
+    def _spans(self) -> Iterator[slice]:
+        return (slice(start, end) for start, end in zip(self._bases, self._bases[1:], strict=False))
 
     def _mean_length(self) -> float:
         """Terms in a live document, rounded as single precision has it."""
-        total = sum(float(block.lengths[self._live[span]].sum(dtype=np.float64)) for block, span in self._parts())
+        total = self._lengths.values[self._live.values].sum(dtype=np.float64)
         return float(np.float32(total) / np.float32(len(self._slots))) if self._slots else 1.0
 
-    def _within(self, filters: Filters) -> NDArray[np.bool_]:
-        """The live slots whose documents are within scope and `where`."""
-        allowed: NDArray[np.bool_] = self._live[: self._bases[-1]].copy()
+    def _holders(self, terms: Sequence[str]) -> list[Holders]:
+        """Of each term; remembered, for a question is asked for them twice."""
+        if self._asked is None or self._asked[0] != tuple(terms):
+            digests = digests_of(terms)
+            runs = [run.holders(digests) for run in self._runs]
+            self._asked = tuple(terms), [self._weighed([run[at] for run in runs]) for at in range(len(terms))]
+        return self._asked[1]
+
+    def _weighed(self, found: list[tuple[NDArray[Any], ...]]) -> Holders:
+        held = found if len(found) == 1 else [run for run in found if run[0].size] or found[:1]
+        slots, counts, spots = held[0] if len(held) == 1 else map(np.concatenate, zip(*held, strict=True))
+        all_live = len(self._slots) == len(self._doc_ids)
+        holders = slots.size if all_live else int(np.count_nonzero(self._live.values[slots]))
+        idf = math.log(1 + (len(self._slots) - holders + 0.5) / (holders + 0.5))
+        return Holders(slots, counts, spots, idf)
+
+    def _within(self, filters: Filters) -> Mask:
+        """The live slots whose documents are within scope and `where`; None for all slots. Remembered likewise."""
+        if self._seen is None or self._seen[0] is not filters:
+            self._seen = filters, self._found_within(filters)
+        return self._seen[1]
+
+    def _found_within(self, filters: Filters) -> Mask:
+        live = self._live.values
+        if filters.scope is None and not filters.where:
+            return None if len(self._slots) == live.size else live
+        allowed: NDArray[np.bool_] = live
         if filters.scope is not None:
-            for block, span in self._parts():
-                seen = np.array([is_visible(labels, filters.scope) for labels in block.scopes], np.bool_)
-                allowed[span] &= seen[block.scope_of]
+            seen = np.array([is_visible(labels, filters.scope) for labels in self._scopes.values], np.bool_)
+            allowed = allowed & seen[self._scopes.of]
         if filters.where:
-            for block, span in self._parts():
-                for place in np.flatnonzero(allowed[span]).tolist():
-                    allowed[span.start + place] = has_all(block.infos[place].metadata, filters.where)
+            seen = np.array([has_all(fields(each), filters.where) for each in self._metadata.values], np.bool_)
+            allowed = allowed & seen[self._metadata.of]
         return allowed
 
-    def _best(self, scores: NDArray[np.float64], allowed: NDArray[np.bool_], k: int) -> list[str]:
-        slots = np.flatnonzero(allowed)
+    def _best(self, slots: NDArray[np.intp], scores: NDArray[np.floating], k: int) -> list[str]:
         if slots.size > k:
-            least = np.partition(scores[slots], slots.size - k)[slots.size - k]
-            slots = slots[scores[slots] >= least]
-        found = ((-float(scores[slot]), self._doc_id(slot)) for slot in slots.tolist())
-        return [doc_id for _, doc_id in heapq.nsmallest(k, found)]
-
-    def _doc_id(self, slot: int) -> str:
-        block, place = self._place(slot)
-        return block.doc_ids[place]
-
-
-def _room(live: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
-    """The array with room for so many slots; it grows by a quarter of itself."""
-    if size <= len(live):
-        return live
-    grown = np.zeros(max(16, size, len(live) + len(live) // 4), np.bool_)
-    grown[: len(live)] = live
-    return grown
+            least = np.partition(scores, slots.size - k)[slots.size - k]
+            slots, scores = slots[scores >= least], scores[scores >= least]
+        # The best first, for a short list in order is sorted fast.
+        doc_ids = [self._doc_ids[slot] for slot in slots.tolist()]
+        found = sorted(zip((-scores).tolist(), doc_ids, strict=True))
+        return [doc_id for _, doc_id in found[:k]]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from concurrent.futures import wait as wait_for
 from contextvars import copy_context
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +24,12 @@ from citewell.analysis import ANALYZER_VERSION, analyze, analyze_query
 from citewell.attempts import attempt
 from citewell.errors import EmbedderError, StoreError
 from citewell.fusion import fuse
+from citewell.hints.block import SPOTS
 from citewell.hints.copies import Copies
 from citewell.hints.feed import Feed
 from citewell.hints.index import CatalogueIndex
 from citewell.hints.words import asked_words, why
-from citewell.model import DocumentInfo, Hint, SearchRequest
+from citewell.model import Hint, SearchRequest
 from citewell.model.catalogue import Hinted, Mark
 from citewell.ports import Embedder, Store
 
@@ -44,6 +47,9 @@ _SOON_READ = 500
 
 _ASKING = 8
 """Questions to a store that is not at hand, at the same time; further ones take turns."""
+
+_WORDS = 4_096
+"""Words of questions whose terms are remembered: most questions are made of the same ones."""
 
 _VOTERS = 5
 _DEPTH = 20
@@ -75,6 +81,7 @@ class CatalogueHints:
     ) -> None:
         self._feed, self._embedder, self._patience_s = Feed(store), embedder, patience_s
         self._analyze, self._analyze_query = analyze, analyze_query
+        self._words = lru_cache(_WORDS)(lambda word: frozenset(analyze_query(word)))
         self._index = CatalogueIndex(analyze)
         self._copies = Copies(self._feed, analyze, analysis)
         self._mark: Mark | None = None
@@ -97,13 +104,18 @@ class CatalogueHints:
         if not self._feed.is_at_hand:
             context = copy_context()
             return self._asker().submit(context.run, self.hints, request).result
-        if self._feed.mark() != self._mark:
-            self._started()
+        if self._feed.mark() == self._mark:
+            return partial(self._current, request)
+        self._started()
         return partial(self.hints, request)
 
     def hints(self, request: SearchRequest) -> Hinted:
         """See HintSource.hints."""
-        if not self._is_current(request.query) or not self._turn.acquire(timeout=self._patience_s):
+        return self._current(request) if self._is_current(request.query) else Hinted(note=_BEING_READ)
+
+    def _current(self, request: SearchRequest) -> Hinted:
+        """Hints from a copy that was current a moment ago."""
+        if not self._turn.acquire(timeout=self._patience_s):
             return Hinted(note=_BEING_READ)
         try:
             if self._too_many:
@@ -194,7 +206,7 @@ class CatalogueHints:
     def _follow(self, mark: Mark | None) -> tuple[Mark | None, int]:
         """Take in what was written after the mark, let go of what is gone; the mark reached, and documents there."""
         self._too_many = False
-        for told in self._feed.since(mark, self._index.known):
+        for told in self._feed.since(mark):
             if self._closed.is_set():
                 return None, told.count
             if told.count > MOST_DOCUMENTS:
@@ -217,13 +229,22 @@ class CatalogueHints:
         vector = self._vector(request.query)
         if vector is not None:
             rankings["dense"] = self._index.by_meaning(vector, _DEPTH, filters)
-        best = [self._index.info(entry.key) for entry in fuse(rankings)[:_VOTERS]]
-        words = asked_words(request.query, terms, self._analyze_query) if best else {}
-        documents = [
-            Hint("document", info.doc_id, info.title, why(info, words, self._analyze)) for info in best[:DOCUMENTS]
+        best = [entry.key for entry in fuse(rankings)[:_VOTERS]]
+        categories = [self._index.category(doc_id) for doc_id in best]
+        return Hinted(
+            (*self._documents(best[:DOCUMENTS], request.query, terms), *_categories(categories)),
+            category=categories[0] if len(set(categories)) == 1 else None,
+        )
+
+    def _documents(self, best: Sequence[str], query: str, terms: Sequence[str]) -> list[Hint]:
+        held = self._index.held(best, terms)
+        # Only for terms that some of them hold there is something to say.
+        said = dict.fromkeys(chain.from_iterable(chain.from_iterable(each.values()) for each in held))
+        words = asked_words(query, list(said), self._words)
+        return [
+            Hint("document", doc_id, self._index.title(doc_id), why(mine, SPOTS, words))
+            for doc_id, mine in zip(best, held, strict=True)
         ]
-        agreed = {info.category for info in best}
-        return Hinted((*documents, *_categories(best)), category=agreed.pop() if len(agreed) == 1 else None)
 
     def _vector(self, query: str) -> NDArray[np.float32] | None:
         """The question's vector; None where it can't be had, which the search itself reports."""
@@ -238,14 +259,13 @@ def _checked(vector: object) -> NDArray[np.float32]:
     return array
 
 
-def _categories(best: Sequence[DocumentInfo]) -> list[Hint]:
+def _categories(best: Sequence[str | None]) -> list[Hint]:
     """The categories of the likeliest documents: each document votes 1 / its place, ties by the better place."""
     votes: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for place, info in enumerate(best, start=1):
-        if info.category is not None:
-            votes[info.category] = votes.get(info.category, 0.0) + 1 / place
-            counts[info.category] = counts.get(info.category, 0) + 1
+    counts = Counter(best)
+    for place, category in enumerate(best, start=1):
+        if category is not None:
+            votes[category] = votes.get(category, 0.0) + 1 / place
     chosen = sorted(votes, key=lambda category: -votes[category])[:CATEGORIES]
     return [
         Hint("category", category, why=f"{counts[category]} of the {len(best)} likeliest documents")

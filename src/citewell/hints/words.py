@@ -6,40 +6,30 @@ Pure; it knows no ranking.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-
-from citewell.model import DocumentInfo
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"'`]+")
 _MOST = 4
 _LONGEST = 40
 
 
-def asked_words(query: str, terms: Sequence[str], analyze_query: Callable[[str], Sequence[str]]) -> dict[str, str]:
-    """Each of the query's terms, and the word of the query that it came from; a term of its own where none did."""
+def asked_words(query: str, terms: Sequence[str], analyze_query: Callable[[str], Collection[str]]) -> dict[str, str]:
+    """Each of these terms of the query, and the word of the query that it came from; itself where none did."""
     said: dict[str, str] = {}
     for word in _WORD.findall(query):
-        held = set(analyze_query(word)) if len(word) <= _LONGEST else set()
+        if len(said) == len(terms):
+            break
+        held = analyze_query(word) if len(word) <= _LONGEST else ()
         for term in terms:
             if term in held:
                 said.setdefault(term, word)
     return {term: said.get(term, term) for term in terms}
 
 
-def why(info: DocumentInfo, words: Mapping[str, str], analyze: Callable[[str], Sequence[str]]) -> str:
-    """Such as `title: pool, exhausted; headings: restart`; `close in meaning` where no word is shared."""
-    places = {
-        "title": info.title,
-        "headings": "\n".join(info.headings),
-        "category": info.category or "",
-        "source": info.source,
-    }
-    left = dict(words)
-    parts = []
-    for place, text in places.items():
-        held = set(analyze(text)) if text else set()
-        found = [term for term in left if term in held]
-        if found:
-            shown = list(dict.fromkeys(left.pop(term)[:_LONGEST] for term in found))[:_MOST]
-            parts.append(f"{place}: {', '.join(shown)}")
-    return "; ".join(parts) or "close in meaning"
+def why(held: Mapping[str, Sequence[str]], spots: Sequence[str], words: Mapping[str, str]) -> str:
+    """Such as `title: pool, exhausted; headings: restart`; `close in meaning` where no word is shared.
+
+    `held` has the terms that the document holds, by the first of the `spots` where they stand; `words` says each.
+    """
+    found = {spot: dict.fromkeys(words[term][:_LONGEST] for term in held[spot]) for spot in spots if spot in held}
+    return "; ".join(f"{spot}: {', '.join(list(said)[:_MOST])}" for spot, said in found.items()) or "close in meaning"
