@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from scripts_room import script
 
@@ -256,3 +258,14 @@ def test_weighing_names_the_sets_that_are_below_their_better_path() -> None:
     said = script("figure_sentences").below_better_path({"rows": rows})
     # .842 - .833 = .009; .842 - .772 = .070
     assert said == "Below its better path with p < .05: a by .009 (with the fixed weight 1.9 by .070)."
+
+
+def test_every_page_with_a_marker_is_written_and_every_table_has_its_place() -> None:
+    figures = script("figures")
+    pages = [figures.ROOT / "README.md", *sorted((figures.ROOT / "docs").glob("*.md"))]
+    marked = {
+        page.relative_to(figures.ROOT).as_posix(): re.findall(r"<!-- figures: ([\w-]+) -->", page.read_text("utf-8"))
+        for page in pages
+    }
+    assert {page for page, names in marked.items() if names} - set(figures.PAGES) == set()
+    assert {name for names in marked.values() for name in names} == set(figures.TABLES)
