@@ -14,11 +14,12 @@ from typing import Final
 
 _BYTES: Final = 24
 _RECORD = (
-    "SELECT doc_id, chunks, characters, title, source, category, scope, metadata, headings FROM documents WHERE id = ?"
+    "SELECT doc_id, chunks, characters, title, source, category, scope, metadata, headings FROM documents"
+    " WHERE id = :id"
 )
 _CHUNKS = (
     "SELECT chunk_index, breadcrumb, span_start, span_end, page, line, url, digest FROM chunks WHERE row BETWEEN"
-    " (SELECT first_row FROM documents WHERE id = ?1) AND (SELECT first_row + chunks - 1 FROM documents WHERE id = ?1)"
+    " (SELECT first_row FROM documents WHERE id = :id) AND (SELECT first_row + chunks - 1 FROM documents WHERE id = :id)"
     " ORDER BY row"
 )
 
@@ -30,9 +31,10 @@ def seal(connection: sqlite3.Connection, document: int) -> None:
 
 def seal_of(connection: sqlite3.Connection, document: int) -> bytes:
     """The seal that fits what the tables say of a document, by its number."""
+    named = {"id": document}
     held = [
-        connection.execute(_RECORD, (document,)).fetchone(),
-        connection.execute(_CHUNKS, (document,)).fetchall(),
+        connection.execute(_RECORD, named).fetchone(),
+        connection.execute(_CHUNKS, named).fetchall(),
     ]
     # JSON tells 1 from "1" and from null, and where one value ends. Damage may have left bytes that are no text.
     return hashlib.blake2b(json.dumps(held, default=repr).encode(), digest_size=_BYTES).digest()
