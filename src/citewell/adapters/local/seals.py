@@ -19,8 +19,8 @@ _RECORD = (
 )
 _CHUNKS = (
     "SELECT chunk_index, breadcrumb, span_start, span_end, page, line, url, digest FROM chunks WHERE row BETWEEN"
-    " (SELECT first_row FROM documents WHERE id = :id) AND (SELECT first_row + chunks - 1 FROM documents WHERE id = :id)"
-    " ORDER BY row"
+    " (SELECT first_row FROM documents WHERE id = :id)"
+    " AND (SELECT first_row + chunks - 1 FROM documents WHERE id = :id) ORDER BY row"
 )
 
 
