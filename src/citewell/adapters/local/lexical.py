@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,15 +35,22 @@ _ROUNDING = 1e-4
 """Relative; the race is run in float32, the rows that reach its end are scored anew in float64."""
 _SEARCHED_BELOW = 0.1
 _MOST = 0.5
+_NARROWED_FROM = 2_000
+"""Rows with a term from which on giving up rows before it saves more than it costs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A term of the query, its weight, and its postings per segment: (first slot, lengths of rows, places, counts)."""
+    """A term of the query, its weight, and its postings: (number of the segment, places, counts)."""
 
-    parts: tuple[tuple[int, Int32s, Int32s, Counts], ...]
+    parts: tuple[tuple[int, Int32s, Counts], ...]
     idf: float
     times: int
+
+    @property
+    def holders(self) -> int:
+        """Rows that hold it, those that have gone included."""
+        return sum(places.size for _, places, _ in self.parts)
 
     @property
     def bound(self) -> float:
@@ -70,11 +78,11 @@ def best(view: View, terms: Sequence[int], k: int, allowed: Bools | None) -> tup
 
 def _find(view: View, term: int, times: int) -> _Term:
     parts = tuple(
-        (span.start, segment.lengths, *postings)
-        for segment, span in view.parts()
+        (number, *postings)
+        for number, segment in enumerate(view.segments)
         if (postings := segment.postings.of(term))[0].size
     )
-    holders = sum(_live(view, start, places) for start, _, places, _ in parts)
+    holders = sum(_live(view, view.bases[number], places) for number, places, _ in parts)
     idf = math.log(1 + (view.size - holders + 0.5) / (holders + 0.5)) if holders else 0.0
     return _Term(parts, idf, times)
 
@@ -92,6 +100,7 @@ class _Race:
         self._view = view
         self._k = k
         self._allowed = allowed
+        self._norms = view.derived(_norms)
         self._scores = np.zeros(view.live.size, dtype=np.float32)
         if allowed is not None and np.count_nonzero(allowed) > _MOST * allowed.size:
             # Where nearly every row may run, the others are put out of it once, not at each of their postings.
@@ -103,64 +112,87 @@ class _Race:
         """The slots that may be among the best k, ascending; `terms` come with the largest bound first."""
         rest = sum(term.bound for term in terms)
         for term in terms:
-            self._narrow(rest)
+            if term.holders > _NARROWED_FROM:
+                self._narrow(rest)
             rest -= term.bound
-            for start, lengths, places, counts in term.parts:
-                self._add(term, start, lengths, places, counts)
+            for number, places, counts in term.parts:
+                self._add(term, number, places, counts)
         self._narrow(0.0)
-        return np.flatnonzero(self._scores > 0) if self._open is None else self._open
+        return self._running() if self._open is None else self._open
+
+    def _running(self) -> Int64s:
+        return np.flatnonzero(self._scores > 0)
 
     def _narrow(self, rest: float) -> None:
         """Give up the rows that can't reach the k-th best score with what the rest of the terms may add."""
-        if self._open is None and float(self._scores.max()) <= rest:
-            return
-        scores = self._scores[self._scores > 0] if self._open is None else self._scores[self._open]
+        running = self._running() if self._open is None else self._open
+        scores = self._scores[running]
         if scores.size <= self._k:
             return
         least = float(np.partition(scores, scores.size - self._k)[scores.size - self._k]) * (1 - _ROUNDING)
-        if self._open is not None:
-            self._open = self._open[scores >= least - rest]
-        elif least > rest:
-            # No row that has none of the terms so far can come among the best any more.
-            self._open = np.flatnonzero(self._scores >= least - rest)
+        # Before any have been given up, rows that have none of the terms so far must be unable to come among the best.
+        if self._open is not None or least > rest:
+            self._open = running[scores >= least - rest]
 
-    def _add(self, term: _Term, start: int, lengths: Int32s, places: Int32s, counts: Counts) -> None:
+    def _add(self, term: _Term, number: int, places: Int32s, counts: Counts) -> None:
+        start = self._view.bases[number]
         if self._open is not None:
-            here = self._open[np.searchsorted(self._open, start) :] - start
-            if here.size < _SEARCHED_BELOW * places.size:
-                places, counts = _meet(here, places, counts)
+            if self._open.size < _SEARCHED_BELOW * places.size:
+                here = self._open[self._open.searchsorted(start) : self._open.searchsorted(start + places[-1] + 1)]
+                places, counts = _meet((here - start).astype(np.int32), places, counts)
         elif self._allowed is not None:
             stays = self._allowed[start:][places]
             places, counts = places[stays], counts[stays]
         tf = counts.astype(np.float32)
-        norms = lengths[places].astype(np.float32)
-        norms *= np.float32(K1 * B / self._view.mean_length)
-        norms += np.float32(K1 * (1 - B))
+        norms = self._norms[number][places]
         norms += tf
         tf *= np.float32(term.bound)
         tf /= norms
         self._scores[start:][places] += tf
 
 
-def _meet(wanted: Int64s, places: Int32s, counts: Counts) -> tuple[Int32s, Counts]:
+def _norms(view: View) -> tuple[Floats, ...]:
+    """Float32 [rows] per segment: what a row's length adds below the line of the formula."""
+    norms = []
+    for segment in view.segments:
+        some = segment.lengths.astype(np.float32)
+        some *= np.float32(K1 * B / view.mean_length)
+        some += np.float32(K1 * (1 - B))
+        norms.append(some)
+    return tuple(norms)
+
+
+def _meet(wanted: Int32s, places: Int32s, counts: Counts) -> tuple[Int32s, Counts]:
     """Those postings whose place is wanted."""
-    sought = wanted[wanted <= places[-1]].astype(np.int32)
-    at = np.searchsorted(places, sought)
-    at = at[places[at] == sought]
+    at = places.searchsorted(wanted)
+    at = at[places.take(at, mode="clip") == wanted]
     return places[at], counts[at]
 
 
 def _scores(view: View, terms: Sequence[_Term], slots: Int64s) -> Doubles:
-    """The formula as it stands, for these rows: the same sums in the same order whatever the race looked like."""
+    """The formula as it stands, for these rows, ascending: the same sums in the same order whatever the race was."""
+    counts = _counts(view, terms, slots)
+    below = counts + K1 * (1 - B + B * view.lengths_of(slots) / view.mean_length)
+    counts *= np.array([[term.idf] for term in terms])
+    counts *= K1 + 1
+    counts /= below
     scores = np.zeros(slots.size)
-    norms = K1 * (1 - B + B * view.lengths_of(slots) / view.mean_length)
-    for term in terms:
-        counts = np.zeros(slots.size)
-        for start, _, places, held in term.parts:
-            inside = np.flatnonzero((slots >= start) & (slots - start <= places[-1]))
-            sought = (slots[inside] - start).astype(np.int32)
-            at = np.searchsorted(places, sought)
-            found = places[at] == sought
-            counts[inside[found]] = held[at[found]]
-        scores += term.idf * counts * (K1 + 1) / (counts + norms)
+    for added in counts:  # one after the other: `sum` would add in another order where there is but one row
+        scores += added
     return scores
+
+
+def _counts(view: View, terms: Sequence[_Term], slots: Int64s) -> Doubles:
+    """Float64 [terms, slots]: how often each row holds each term."""
+    counts = np.zeros((len(terms), slots.size))
+    edges = slots.searchsorted(view.bases).tolist()
+    wanted = [
+        (slots[start:end] - base).astype(np.int32)
+        for (start, end), base in zip(pairwise(edges), view.bases[:-1], strict=True)
+    ]
+    for row, term in zip(counts, terms, strict=True):
+        for number, places, held in term.parts:
+            at = places.searchsorted(wanted[number])
+            found = places.take(at, mode="clip") == wanted[number]
+            np.multiply(held.take(at, mode="clip"), found, out=row[edges[number] : edges[number + 1]])
+    return counts

@@ -48,7 +48,7 @@ class Postings:
         if self.starts is None:
             found = np.flatnonzero(self.terms == term)
             return self.places[found], self.counts[found]
-        at = int(np.searchsorted(self.terms, np.int32(term)))
+        at = int(self.terms.searchsorted(np.int32(term)))
         if at == self.terms.size or self.terms[at] != term:
             return self.places[:0], self.counts[:0]
         start, end = self.starts[at], self.starts[at + 1]

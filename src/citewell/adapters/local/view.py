@@ -6,10 +6,10 @@ database and no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from citewell.adapters.local.segments import Bools, Int32s, Int64s
 
 Number = TypeVar("Number", np.int32, np.int64)
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,14 @@ class View:
     documents: Int64s
     indexes: Int32s
     live: Bools
+
+    _derived: dict[Callable[[View], object], object] = field(default_factory=dict, init=False, repr=False)
+
+    def derived(self, make: Callable[[View], Made]) -> Made:
+        """What `make` makes of this view; made once and kept for as long as the view lives."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast("Made", self._derived[make])
 
     @cached_property
     def bases(self) -> tuple[int, ...]:
