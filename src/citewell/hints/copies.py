@@ -5,10 +5,12 @@ A store may keep none, or an older one, or one made by other rules; then the cat
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 from citewell.attempts import attempt
 from citewell.errors import StoreError
+from citewell.hints.block import Block
 from citewell.hints.feed import Feed
 from citewell.hints.form import decode, encode
 from citewell.hints.index import CatalogueIndex, Part
@@ -61,7 +63,14 @@ class Copies:
         found = self._feed.kept()
         if found is None:
             return None
-        return found.mark, CatalogueIndex(self._analyze, (decode(part, self._analysis) for part in found.parts))
+        mark, parts = found.mark, deque(found.parts)
+        del found
+        return mark, CatalogueIndex(self._analyze, self._decoded(parts))
+
+    def _decoded(self, parts: deque[bytes]) -> Iterator[Block]:
+        """Each is let go of at once, so that what is made of it takes its place in memory."""
+        while parts:
+            yield decode(parts.popleft(), self._analysis)
 
     def _changed(self, index: CatalogueIndex) -> Iterator[tuple[int, bytes]]:
         for at, part in enumerate(index.parts):

@@ -104,6 +104,7 @@ def _arrays(data: bytes, start: int, shapes: Mapping[str, list[int]]) -> dict[st
     found: dict[str, NDArray[Any]] = {}
     for name, dtype in _ARRAYS.items():
         shape = tuple(shapes[name])
-        array: NDArray[Any] = np.frombuffer(data, dtype, count=int(np.prod(shape)), offset=start)
+        # A copy, since a part of the bytes would keep all of them in memory.
+        array: NDArray[Any] = np.frombuffer(data, dtype, count=int(np.prod(shape)), offset=start).copy()
         found[name], start = array.reshape(shape), start + array.nbytes
     return found
