@@ -1,4 +1,4 @@
-"""Sign codes: what they keep of an angle, and that they choose the right candidates."""
+"""Sign codes: what they keep of an angle, and how near their estimates come to the products."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from citewell.adapters.local.codes import _least, _rotation, make_codes
+from citewell.adapters.local.codes import _rotation, ask, make_codes
 from citewell.testing.store_base import random_units
 
 
@@ -43,61 +40,56 @@ def test_the_rotation_is_the_same_on_every_machine() -> None:
 
 @pytest.mark.parametrize("skewed", [False, True], ids=["even", "skewed"])
 @pytest.mark.parametrize("dimensions", [100, 384])
-def test_an_eighth_of_the_vectors_holds_the_nearest_twenty(dimensions: int, skewed: bool) -> None:
+def test_an_eighth_of_the_vectors_by_its_estimate_holds_the_nearest_twenty(dimensions: int, skewed: bool) -> None:
     vectors, queries = neighbours(dimensions, skewed=skewed)
     codes = make_codes(vectors)
     found = [
-        np.isin(np.argsort(-(vectors @ query))[:20], codes.nearest(query, 1_000, None)).mean() for query in queries
+        np.isin(np.argsort(-(vectors @ query))[:20], np.argsort(-codes.fine(ask(query)))[:1_000]).mean()
+        for query in queries
     ]
     assert np.mean(found) >= 0.99
 
 
-def test_a_mask_is_held_to_and_filled_up_from_farther_away() -> None:
-    vectors, queries = neighbours(64, skewed=False)
-    allowed = np.zeros(len(vectors), dtype=np.bool_)
-    allowed[::7] = True
-    places = make_codes(vectors).nearest(queries[0], 500, allowed)
-    assert allowed[places].all()
-    assert 500 <= places.size < 700
-    assert (np.diff(places) > 0).all()
-
-
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.59, 0.61, 0.9, 0.999])
-@pytest.mark.parametrize("wanted", [20, 500])
-def test_however_many_are_allowed_they_are_the_best_of_those(share: float, wanted: int) -> None:
-    """Few are taken out and compared alone, many are compared among all; the estimates are the same."""
-    vectors, queries = neighbours(64, skewed=False)
+def test_estimates_lie_around_the_products_and_fine_ones_lie_closer() -> None:
+    vectors, queries = neighbours(384, skewed=True)
     codes = make_codes(vectors)
-    allowed = np.random.default_rng(6).random(len(vectors)) < share
-    for query in queries[:5]:
-        estimates = codes.estimates(query)
-        least = np.sort(estimates[allowed])[::-1][wanted - 1] if allowed.sum() >= wanted else -np.inf
-        expected = np.flatnonzero(allowed & (estimates >= least))
-        assert codes.nearest(query, wanted, allowed).tolist() == expected.tolist()
+    off: dict[str, list[np.ndarray]] = {"rough": [], "fine": []}
+    for query in queries:
+        asked, products = ask(query), vectors @ query
+        off["rough"].append(codes.level(asked) + 2 * asked.size * codes.rough(asked) - products)
+        off["fine"].append(codes.fine(asked) - products)
+    spread = {name: float(np.sqrt(np.square(errors).mean())) for name, errors in off.items()}
+    assert spread["fine"] < 0.9 * spread["rough"] < 0.05
+    assert abs(np.mean(off["fine"])) < 0.1 * spread["fine"]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.9])
-def test_asking_for_more_than_are_allowed_returns_those(share: float) -> None:
-    vectors = random_units(200, 64, seed=1)
-    allowed = np.random.default_rng(6).random(200) < share
-    assert make_codes(vectors).nearest(vectors[3], 199, allowed).tolist() == np.flatnonzero(allowed).tolist()
+def test_estimates_can_be_compared_though_their_codes_were_centred_with_other_means() -> None:
+    vectors, queries = neighbours(100, skewed=True)
+    halves = np.argsort(vectors[:, 3])
+    near, far = make_codes(vectors[halves[:4_000]]), make_codes(vectors[halves[4_000:]])
+    found = []
+    for query in queries:
+        estimates = np.empty(8_000, dtype=np.float32)
+        estimates[halves[:4_000]], estimates[halves[4_000:]] = near.fine(ask(query)), far.fine(ask(query))
+        found.append(np.isin(np.argsort(-(vectors @ query))[:20], np.argsort(-estimates)[:1_000]).mean())
+    assert np.mean(found) >= 0.99
 
 
-def test_equal_vectors_are_chosen_together_or_not_at_all() -> None:
-    vectors = np.repeat(random_units(40, 64, seed=1), 25, axis=0)
-    places = make_codes(vectors).nearest(vectors[0], 30, None)
-    assert places.size % 25 == 0
-    assert places[:25].tolist() == list(range(25))
+@pytest.mark.parametrize("count", [1, 300, 70_000])
+def test_some_codes_taken_out_say_the_same_as_among_all(count: int) -> None:
+    """However many there are: long blocks are compared in slices."""
+    vectors = random_units(count, 64, seed=8)
+    codes, asked = make_codes(vectors), ask(random_units(1, 64, seed=9)[0])
+    places = np.arange(0, count, 7)
+    assert codes.at(places).rough(asked).tolist() == codes.rough(asked)[places].tolist()
+    assert codes.at(places).fine(asked).tolist() == codes.fine(asked)[places].tolist()
 
 
-def test_asking_for_more_than_there_are_returns_all() -> None:
-    vectors = random_units(10, 64, seed=1)
-    assert make_codes(vectors).nearest(vectors[3], 1_000, None).tolist() == list(range(10))
-
-
-@given(arrays(np.float32, st.integers(1, 300), elements=st.integers(-9, 9).map(float)), st.integers(1, 320))
-def test_the_bound_of_the_best_is_exact_although_it_is_sought_in_a_sample(values: np.ndarray, wanted: int) -> None:
-    assert _least(values, wanted) == np.sort(values)[::-1][min(wanted, values.size) - 1]
+def test_equal_codes_have_equal_estimates_wherever_they_lie() -> None:
+    vectors = random_units(40, 64, seed=1)
+    codes, asked = make_codes(vectors).at(np.tile(np.arange(40), 25)), ask(vectors[0])
+    for estimates in (codes.rough(asked), codes.fine(asked)):
+        assert (estimates.reshape(25, 40) == estimates[:40]).all()
 
 
 @pytest.mark.parametrize("dimensions", [64, 100, 384])
@@ -107,11 +99,18 @@ def test_weights_count_small_coordinates_once_and_large_ones_three_times(dimensi
     rotation = _rotation(dimensions)
     query = vectors[3] @ rotation
     weights = np.where(np.abs(query) > 0.98 * np.sqrt(np.square(query).mean()), 3, 1)
-    differs = ((vectors - vectors.mean(axis=0)) @ rotation > 0) != (query > 0)
-    estimates = (weights.sum() - 2 * (differs * weights).sum(axis=1)) * codes.scales
-    assert codes.estimates(vectors[3]) == pytest.approx(estimates, rel=1e-5)
+    middle = vectors.mean(axis=0) @ rotation
+    differs = (vectors @ rotation - middle > 0) != (query > 0)
+    step = (weights @ np.abs(query)) / (weights @ weights)
+    estimates = (weights.sum() - 2 * (differs * weights).sum(axis=1)) * codes.scales * step + middle @ query
+    assert codes.fine(ask(vectors[3])) == pytest.approx(estimates, rel=1e-4, abs=1e-6)
+    assert codes.rough(ask(vectors[3])) == pytest.approx((rotation.shape[1] / 2 - differs.sum(axis=1)) * codes.scales)
 
 
 def test_vectors_that_are_all_the_same_have_codes_too() -> None:
     same = np.full((50, 64), 0.125, dtype=np.float32)
-    assert make_codes(same).nearest(same[0], 5, None).size == 50
+    assert make_codes(same).fine(ask(same[0])) == pytest.approx(np.ones(50), rel=1e-5)
+
+
+def test_a_query_of_zeros_is_as_far_from_everything() -> None:
+    assert (make_codes(random_units(50, 64, seed=1)).fine(ask(np.zeros(64, dtype=np.float32))) == 0).all()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.local import lexical, segments, vectors
+from citewell.adapters.local import candidates, lexical, segments, vectors
 from citewell.adapters.local.segments import Postings, Segment
 from citewell.adapters.local.view import View
 from citewell.testing.store_base import random_units
@@ -116,7 +116,8 @@ def coded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes for small segments too, and few candidates."""
     monkeypatch.setattr(segments, "CODED_FROM", 100)
     monkeypatch.setattr(vectors, "EXACT_UP_TO", 0)
-    monkeypatch.setattr(vectors, "_CANDIDATES", 800)
+    monkeypatch.setattr(candidates, "_FINE", 800)
+    monkeypatch.setattr(candidates, "_MOST_SCORED", 800)
 
 
 def clustered(count: int) -> np.ndarray:

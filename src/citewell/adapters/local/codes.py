@@ -1,14 +1,15 @@
-"""Sign codes: one bit per rotated dimension, by which a few thousand candidates are chosen out of many vectors.
+"""Sign codes: one bit per rotated dimension, from which inner products with a query are estimated.
 
 A vector is centred, rotated at random (the same rotation everywhere) and each coordinate's sign kept, with one scale
 per vector. The inner product with a query is estimated from signs, scale and the query's own coordinates, of which
-two sizes are told apart (after RaBitQ, Gao and Long 2024; a query that is cut down to signs, too, finds clearly less).
+two sizes are told apart (after RaBitQ, Gao and Long 2024), or roughly from its signs alone, at half the cost.
 Centring and rotating make it work for vectors that share an offset or whose energy lies in few dimensions.
-Candidates are scored exactly elsewhere; this module knows neither filters' meaning nor files.
+Which vectors are scored exactly is decided elsewhere; this module knows neither filters nor files.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -27,13 +28,43 @@ _SIDE = 64
 _ROUNDS = 2
 _SEED = 20_260
 _ENCODED_AT_ONCE = 8_192
-_COMPARED_AT_ONCE = 131_072
-_SAMPLED = 16
-_TAKEN_BELOW = 0.6
-"""The share of allowed vectors up to which taking their codes out is faster than comparing all."""
+_COMPARED_AT_ONCE = 65_536
 _LARGE = 0.98
 """In standard deviations; coordinates beyond it weigh 3, the others 1: the best two sizes for a normal distribution
 (Lloyd and Max: .45 and 1.51)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as codes are compared with it.
+
+    Attributes:
+        rotated: float32 [width].
+        signs: uint64 [width / 64, 1], of its coordinates.
+        large: uint64 [width / 64, 1], which of them count three times.
+        weight: of all coordinates together, the large ones three times.
+        size: of a coordinate where all count once.
+        step: of one that counts once where large ones count three times.
+    """
+
+    rotated: Floats
+    signs: Words
+    large: Words
+    weight: int
+    size: float
+    step: float
+
+
+def ask(vector: Floats) -> Asked:
+    """What to compare codes with, for a query that is float32 [dimensions]."""
+    rotated = vector @ _rotation(vector.size)
+    sizes = np.abs(rotated)
+    large = sizes > _LARGE * math.sqrt(float(rotated @ rotated) / rotated.size)
+    count, total, of_large = int(np.count_nonzero(large)), float(sizes.sum()), float(sizes @ large)
+    # The sizes for which signs and weights come nearest to the coordinates, by least squares.
+    step = (total + 2 * of_large) / (rotated.size + 8 * count)
+    signs, many = _packed(rotated[None] > 0), _packed(large[None])
+    return Asked(rotated, signs, many, rotated.size + 2 * count, total / rotated.size, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,64 +81,51 @@ class Codes:
     bits: Words
     scales: Floats
 
-    def nearest(self, vector: Floats, at_least: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """The `at_least` places with the largest estimated inner product, ascending; with all that tie with the last.
-
-        `allowed` is bool [vectors]; None = all of them.
-        """
-        if allowed is None:
-            estimates = self.estimates(vector)
-            return np.flatnonzero(estimates >= _least(estimates, at_least))
-        places = np.flatnonzero(allowed)
-        if places.size < _TAKEN_BELOW * allowed.size:
-            estimates = self._at(places).estimates(vector)
-            return places[estimates >= _least(estimates, at_least)]
-        if places.size <= at_least:
-            return places
-        estimates = self.estimates(vector)
-        estimates[np.flatnonzero(~allowed)] = -np.inf
-        return np.flatnonzero(estimates >= _least(estimates, at_least))
-
-    def _at(self, places: NDArray[np.int64]) -> Codes:
+    def at(self, places: NDArray[np.int64]) -> Codes:
+        """The codes of some of the vectors, in this order."""
         return Codes(self.middle, np.take(self.bits, places, axis=1), self.scales[places])
 
-    def estimates(self, vector: Floats) -> Floats:
-        """Float32 [vectors]: the inner product of each, up to a factor and a constant that all share.
+    def level(self, asked: Asked) -> float:
+        """The inner product of the query with the mean."""
+        return float(asked.rotated @ self.middle)
 
-        The query is not centred: its product with the mean is the same for all.
+    def rough(self, asked: Asked) -> Floats:
+        """Float32 [vectors]: how far each agrees with the query, of which signs alone are compared.
+
+        Twice as much times the query's `size` estimates what its inner product is above the level.
         """
-        rotated = vector @ _rotation(vector.size)
-        signs, large = (
-            _packed(rotated[None] > 0)[:, 0],
-            _packed(np.abs(rotated)[None] > _LARGE * _spread(rotated))[:, 0],
-        )
-        most = rotated.size + 2 * int(np.bitwise_count(large).sum())
-        estimates = self._differences(signs, large).astype(np.float32)
-        estimates *= -2
-        estimates += most
-        estimates *= self.scales
-        return estimates
+        differences = np.zeros(self.scales.size, dtype=np.int16)
+        words = np.empty((len(self.bits), min(differences.size, _COMPARED_AT_ONCE)), dtype=np.uint64)
+        counts = np.empty(words.shape, dtype=np.uint8)
+        # Slices that stay in the processor's cache, in few calls: another thread gets on meanwhile.
+        for start in range(0, differences.size, _COMPARED_AT_ONCE):
+            part = differences[start : start + _COMPARED_AT_ONCE]
+            different, once = words[:, : part.size], counts[:, : part.size]
+            np.bitwise_xor(self.bits[:, start : start + part.size], asked.signs, out=different)
+            np.bitwise_count(different, out=once)
+            for word in range(0, len(once), 3):  # 3 x 64, which a byte holds
+                part += np.add.reduce(once[word : word + 3], axis=0, dtype=np.uint8)
+        return self._agreement(asked.rotated.size, differences)
 
-    def _differences(self, signs: Words, large: Words) -> NDArray[np.uint16]:
-        """Uint16 [vectors]: the weights of the coordinates in which each differs from the query in sign."""
-        count = self.bits.shape[1]
-        weights = np.zeros(count, dtype=np.uint16)
-        words = np.empty(min(count, _COMPARED_AT_ONCE), dtype=np.uint64)
-        counts, again = np.empty((2, words.size), dtype=np.uint8)
-        # In slices that stay in the processor's cache, yet long enough for other threads to get on meanwhile.
-        for start in range(0, count, _COMPARED_AT_ONCE):
-            part = weights[start : start + _COMPARED_AT_ONCE]
-            different, once, twice = words[: part.size], counts[: part.size], again[: part.size]
-            for word, sign, mask in zip(self.bits, signs, large, strict=True):
-                np.bitwise_xor(word[start : start + part.size], sign, out=different)
-                np.bitwise_count(different, out=once)
-                np.bitwise_and(different, mask, out=different)
-                np.bitwise_count(different, out=twice)
-                # 64 coordinates of weight 3 make 192, which a byte holds.
-                np.add(once, twice, out=once)
-                np.add(once, twice, out=once)
-                np.add(part, once, out=part)
-        return weights
+    def fine(self, asked: Asked) -> Floats:
+        """Float32 [vectors]: an estimate of each inner product, for which large coordinates count three times."""
+        different = self.bits ^ asked.signs
+        once = np.bitwise_count(different)
+        different &= asked.large
+        twice = np.bitwise_count(different)
+        # 64 coordinates of weight 3 make 192, which a byte holds.
+        once += twice
+        once += twice
+        agreement = self._agreement(asked.weight, np.add.reduce(once, axis=0, dtype=np.int16))
+        agreement *= 2 * asked.step
+        agreement += self.level(asked)
+        return agreement
+
+    def _agreement(self, weight: int, differences: NDArray[np.int16]) -> Floats:
+        np.subtract(weight // 2, differences, out=differences)
+        agreement = differences.astype(np.float32)
+        agreement *= self.scales
+        return agreement
 
 
 def make_codes(vectors: Floats) -> Codes:
@@ -131,10 +149,6 @@ def _packed(flags: NDArray[np.bool_]) -> Words:
     """Uint64 [flags per row / 64, rows]: a bit per flag."""
     words: Words = np.packbits(flags, axis=1, bitorder="little").view(np.uint64).T
     return words
-
-
-def _spread(rotated: Floats) -> float:
-    return float(np.sqrt(np.square(rotated).mean()))
 
 
 @lru_cache(maxsize=4)
@@ -163,18 +177,3 @@ def _hadamard() -> NDArray[np.float32]:
     while matrix.shape[0] < _SIDE:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
     return matrix / np.float32(_SIDE**0.5)
-
-
-def _least(estimates: Floats, at_least: int) -> float:
-    """The estimate of the last of the `at_least` best; the lowest if there are fewer."""
-    if at_least >= estimates.size:
-        return float(estimates.min(initial=np.inf))
-    sample = estimates[::_SAMPLED]
-    # A bound that somewhat more than the wanted number should pass; if they do, the wanted one is among them.
-    above = estimates[estimates >= _nth_best(sample, int(at_least * 1.25 / _SAMPLED) + 1)]
-    return _nth_best(above if above.size >= at_least else estimates, at_least)
-
-
-def _nth_best(values: Floats, n: int) -> float:
-    at = values.size - min(n, values.size)
-    return float(np.partition(values, at)[at])
