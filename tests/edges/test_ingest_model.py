@@ -64,7 +64,7 @@ def test_fifty_edits_of_one_document_leave_as_many_rows_as_it_has_chunks(tmp_pat
             for each in (knowledge, reader):
                 assert whole(each) == {"a.md": words, "b.md": ["wbone", "wbtwo"]}
             assert rows(location) == (2, len(words) + 2, len(words) + 2)
-            assert marks(location) == 2
+            assert marks(location) == 4  # a category and a seal each
             assert gone(knowledge) < 150
     with opened(location) as knowledge:
         knowledge.ingest(docs)
