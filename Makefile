@@ -113,6 +113,7 @@ bench: setup
 	-$(BIN)/python bench/memory.py --json $(RESULTS)/memory.json
 	-$(BIN)/python bench/quality.py --data $(DATA) --json $(RESULTS)/quality.json
 	-$(BIN)/python bench/weighing.py --data $(DATA) --json $(RESULTS)/weighing.json
+	-$(BIN)/python bench/tried.py --data $(DATA) --json $(RESULTS)/tried.json
 	-$(BIN)/python bench/chunk_size.py --data $(DATA)/chunking-eval --json $(RESULTS)/chunk_size.json
 	-$(BIN)/python bench/context.py --data $(DATA)/chunking-eval --json $(RESULTS)/context.json
 	-$(BIN)/python bench/session.py --json $(RESULTS)/session.json

@@ -22,6 +22,7 @@ import figure_scale
 import figure_sentences
 import figure_server
 import figure_tables
+import figure_tried
 import figure_tuning
 from pages import asked_to_check, settle
 
@@ -36,6 +37,7 @@ Maker = Callable[[Any], str]
 TABLES: Mapping[str, tuple[str, Maker]] = {
     **figure_tables.TABLES,
     **figure_peers.TABLES,
+    **figure_tried.TABLES,
     **figure_scale.TABLES,
     **figure_server.TABLES,
     **figure_milvus.TABLES,
