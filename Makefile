@@ -119,7 +119,7 @@ bench: setup
 	-$(BIN)/python bench/session.py --json $(RESULTS)/session.json
 	-$(BIN)/python bench/hints.py --data $(DATA) --documents 10000 100000 --json $(RESULTS)/hints.json
 	-$(BIN)/python bench/calibrate.py --data $(DATA) --json $(RESULTS)/calibrate.json
-	-$(BIN)/python bench/tune.py --data $(DATA) --json $(RESULTS)/tune.json
+	-$(BIN)/python bench/tune.py --data $(DATA) --limit 100 --json $(RESULTS)/tune.json
 	-$(BIN)/python bench/tokens.py --data $(DATA) --json $(RESULTS)/tokens.json
 	-$(BIN)/python bench/mcp_start.py --json $(RESULTS)/mcp_start.json
 	-$(BIN)/python bench/serve_load.py --data $(DATA)/k8s-docs --json $(RESULTS)/serve_load.json
