@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from citewell import Document, Knowledge, Settings
 from citewell.adapters.local import LocalStore
 from citewell.hints import CatalogueHints
-from citewell.hints.form import decode, encode
+from citewell.hints.form import OtherRules, decode, encode
 from citewell.hints.index import CatalogueIndex
 from citewell.model import DocumentChange, DocumentInfo, Filters, SearchRequest
 from citewell.model.catalogue import CatalogueChanges, Catalogued, Hinted, Mark
@@ -224,12 +225,28 @@ def test_whatever_was_written_and_deleted_a_copy_answers_as_an_index_of_what_is_
         assert len(index) == len(left)
 
 
-def test_a_form_of_another_analysis_is_refused_by_its_name() -> None:
+def test_a_form_of_another_analysis_is_told_from_a_damaged_one() -> None:
     index = CatalogueIndex(str.split)
     index.put([Catalogued(DocumentInfo("a", "t", "", None, None, {}, 1, 1, "", ""))])
     form = encode(index.block(0), "1-english")
-    with pytest.raises(ValueError, match="it has the form"):
+    with pytest.raises(OtherRules):
         decode(form, "2-english")
+    with pytest.raises(ValueError, match="Expecting value"):
+        decode(b"\x02\x00\x00\x00no", "1-english")
+
+
+@pytest.mark.requirement("L0-1", "OBS-1")
+def test_a_copy_of_an_older_version_is_made_anew_without_a_warning(
+    store: Counting, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = CatalogueIndex(str.split)
+    index.put([row_of("a")])
+    mark = store.mark()
+    assert store.keep_copy(mark, None, [(0, encode(index.block(0), "an older analysis"))], 1)
+    made = CatalogueHints(store, EMBEDDER, patience_s=60.0)
+    made.hints(SearchRequest("pool", 50))
+    made.close()
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 @pytest.mark.requirement("L0-1")

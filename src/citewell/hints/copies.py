@@ -5,6 +5,7 @@ A store may keep none, or an older one, or one made by other rules; then the cat
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,9 +13,11 @@ from citewell.attempts import attempt
 from citewell.errors import StoreError
 from citewell.hints.block import Block
 from citewell.hints.feed import Feed
-from citewell.hints.form import decode, encode
+from citewell.hints.form import OtherRules, decode, encode
 from citewell.hints.index import CatalogueIndex, Part
 from citewell.model.catalogue import Mark
+
+_log = logging.getLogger("citewell.hints")
 
 _WORTH_KEEPING = 64
 """Documents written since the kept copy, up to which reading them again is cheaper than writing a part of it anew."""
@@ -65,7 +68,11 @@ class Copies:
             return None
         mark, parts = found.mark, deque(found.parts)
         del found
-        return mark, CatalogueIndex(self._analyze, self._decoded(parts))
+        try:
+            return mark, CatalogueIndex(self._analyze, self._decoded(parts))
+        except OtherRules:
+            _log.info("the kept copy of the catalogue was made by other rules, and is made anew")
+            return None
 
     def _decoded(self, parts: deque[bytes]) -> Iterator[Block]:
         """Each is let go of at once, so that what is made of it takes its place in memory."""

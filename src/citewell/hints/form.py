@@ -29,6 +29,10 @@ _OF_POSTINGS = ("terms", "starts", "places", "counts", "spots")
 _PREFIX = 4
 
 
+class OtherRules(Exception):
+    """A copy that is whole, and made by other rules than those in force."""
+
+
 def encode(block: Block, analysis: str) -> bytes:
     """The block as bytes; `analysis` is the version of what made its terms.
 
@@ -54,12 +58,13 @@ def decode(data: bytes, analysis: str) -> Block:
     """The block that these bytes are the form of.
 
     Raises:
-        ValueError, LookupError, TypeError, AttributeError: it was made by other rules, or is none.
+        OtherRules: it was made by another version, or for another analysis.
+        ValueError, LookupError, TypeError, AttributeError: it is none.
     """
     start = _PREFIX + int.from_bytes(data[:_PREFIX], "little")
     header = json.loads(data[_PREFIX:start])
     if header["form"] != _form(analysis):
-        raise ValueError(f"it has the form {header['form']}")
+        raise OtherRules
     arrays, values = _arrays(data, start, header["shapes"]), _values(header)
     doc_ids, titles = tuple(header["doc_ids"]), tuple(header["titles"])
     if not len(titles) == len(doc_ids) == len(arrays["lengths"]):
