@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 OWN = ("citewell", "citewell-own")
 STACKS = ("textbook", "txtai", "lancedb", "langchain", "langchain-milvus", "llamaindex", "haystack")
 """Those with an environment of their own."""
-_VARIANTS = {"lancedb-hnsw": "lancedb"}
+_VARIANTS = {"lancedb-hnsw": "lancedb", "txtai-content": "txtai"}
 
 
 def home(stack: str) -> str:

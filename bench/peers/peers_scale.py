@@ -5,9 +5,10 @@
 
 120 words and 384 dimensions a chunk, 40 questions of six words with their vectors, each at the
 median of five rounds; per stack the p50 and p95 of the hybrid search, building, memory, disk, and the recall@20 of the
-dense path against an exact scan. Citewell's lookup is measured with hints, its default, and without, since no peer
-gives any. The bound: Citewell's p50 is at most half of the fastest peer's. Exit code 1 if it
-is missed.
+dense path against an exact scan. Citewell's lookup is measured with hints, its default, without, since no peer
+gives any, and without at the peers' depth of 20, its own being 50. The bound: Citewell's p50 is at most half of that of
+the fastest peer that answers with texts it keeps on disk; txtai without `content` gives ids out of memory and is shown.
+Exit code 1 if it is missed.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ from peers_case import Case, load
 from side_by_side import CACHE, ROOT, about, run  # isort: skip - puts bench/ where the next finds it
 from peers_words import make_synthetic
 
-PEERS = ("lancedb", "lancedb-hnsw", "txtai", "langchain-milvus")
+KEEPING = ("lancedb", "lancedb-hnsw", "txtai-content")
+"""Those that answer with passages which they keep on disk."""
+PEERS = (*KEEPING, "txtai", "langchain-milvus")
 BOUND = 0.5
+WAYS = {"plain": "p50 ms without hints", "shallow": "p50 ms without hints, 20 deep"}
+"""What is measured of Citewell beside its default, and how it is called."""
 _RECALL = 20
 _ROUNDS = ("--rounds", "5", "--ways", "hybrid", "dense")
 
@@ -35,14 +40,18 @@ _ROUNDS = ("--rounds", "5", "--ways", "hybrid", "dense")
 def figures(found: dict[str, Any], truth: dict[str, set[str]]) -> dict[str, Any]:
     """Of one stack's run."""
     spent = sorted(found["ways"]["hybrid"]["ms"].values())
-    dense, plain = found["ways"]["dense"]["run"], found["ways"].get("plain")
+    dense = found["ways"]["dense"]["run"]
     return {
         "versions": found["versions"],
         "p50 ms": statistics.median(spent),
         "p95 ms": statistics.quantiles(spent, n=20)[-1],
         "dense p50 ms": statistics.median(found["ways"]["dense"]["ms"].values()),
         "dense recall@20": statistics.mean(len(truth[query] & set(dense[query])) / _RECALL for query in truth),
-        **({"p50 ms without hints": statistics.median(plain["ms"].values())} if plain else {}),
+        **{
+            name: statistics.median(found["ways"][way]["ms"].values())
+            for way, name in WAYS.items()
+            if way in found["ways"]
+        },
         **{name: found[name] for name in ("build_s", "build_processor_s", "memory_mb", "disk_mb")},
     }
 
@@ -72,28 +81,22 @@ def main() -> int:
     truth = nearest(case)
     stacks = {}
     for stack in ("citewell", *arguments.stacks):
-        more = (*_ROUNDS, "plain") if stack == "citewell" else _ROUNDS
+        more = (*_ROUNDS, *WAYS) if stack == "citewell" else _ROUNDS
         found = run(stack, folder, arguments.cache.resolve(), fresh=arguments.fresh, lock=arguments.lock, more=more)
         stacks[stack] = figures(found, truth)
         print(
             stack,
             {name: value if isinstance(value, dict) else round(value, 3) for name, value in stacks[stack].items()},
         )
-    fastest = min(arguments.stacks, key=lambda stack: stacks[stack]["p50 ms"])
-    ratio = stacks["citewell"]["p50 ms"] / stacks[fastest]["p50 ms"]
-    kept = ratio <= BOUND
-    bare = stacks["citewell"]["p50 ms without hints"] / stacks[fastest]["p50 ms"]
-    said = f"{ratio:.2f} of the fastest peer, {fastest}; without hints {bare:.2f}; bound {BOUND}"
-    print(f"{said}: {'held' if kept else 'MISSED'}")
-    result = {
-        **about(),
-        "chunks": arguments.chunks,
-        "fastest": fastest,
-        "ratio": ratio,
-        "ratio without hints": bare,
-        "bound": BOUND,
-        "stacks": stacks,
-    }
+    keeping = [stack for stack in KEEPING if stack in stacks] or arguments.stacks
+    fastest = min(keeping, key=lambda stack: stacks[stack]["p50 ms"])
+    own, least = stacks["citewell"], stacks[fastest]["p50 ms"]
+    ratios = {"ratio": own["p50 ms"] / least, **{f"ratio, {way}": own[name] / least for way, name in WAYS.items()}}
+    kept = ratios["ratio"] <= BOUND
+    for name, ratio in ratios.items():
+        print(f"{name}: {ratio:.2f} of the fastest peer with texts on disk, {fastest}")
+    print(f"bound {BOUND}: {'held' if kept else 'MISSED'}")
+    result = {**about(), "chunks": arguments.chunks, "fastest": fastest, "bound": BOUND, **ratios, "stacks": stacks}
     arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 0 if kept else 1
 

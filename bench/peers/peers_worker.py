@@ -104,7 +104,7 @@ def main() -> int:
     parser.add_argument("stack")
     parser.add_argument("case", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--ways", nargs="+", choices=[*WAYS, "plain"], default=list(WAYS))
+    parser.add_argument("--ways", nargs="+", choices=[*WAYS, "plain", "shallow"], default=list(WAYS))
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--lock", type=Path)
     arguments = parser.parse_args()

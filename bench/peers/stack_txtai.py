@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +18,16 @@ PACKAGES = ("txtai", "torch", "faiss-cpu")
 class Stack:
     """Vectors come by `method: external`; txtai asks each path for ten times as many as are wanted."""
 
+    SETTINGS: Mapping[str, object] = {"method": "external", "hybrid": True}
+
     def build(self, case: Case, folder: Path) -> None:
         """One index for hybrid and dense, one for the words alone, whose scores it would not normalise by default."""
         self.case = case
         self.vectors: dict[str, NDArray[np.float32]] = {}
         for passages, rows in ((case.chunks, case.vectors), (case.queries, case.asked)):
             self.vectors |= {each.words: row for each, row in zip(passages, rows, strict=True)}
-        transform = lambda texts: self._transform(texts)  # noqa: E731 - txtai calls whatever is no plain function
-        self.embeddings = Embeddings({"method": "external", "transform": transform, "hybrid": True})
+        self.transform = lambda texts: self._transform(texts)  # txtai calls whatever is no plain function
+        self.embeddings = Embeddings({**self.SETTINGS, "transform": self.transform})
         self.embeddings.index((chunk.key, chunk.words, None) for chunk in case.chunks)
 
     def _transform(self, texts: Sequence[str]) -> NDArray[np.float32]:
