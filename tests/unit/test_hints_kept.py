@@ -235,7 +235,7 @@ def test_a_form_of_another_analysis_is_told_from_a_damaged_one() -> None:
         decode(b"\x02\x00\x00\x00no", "1-english")
 
 
-@pytest.mark.requirement("L0-1", "OBS-1")
+@pytest.mark.requirement("L0-1")
 def test_a_copy_of_an_older_version_is_made_anew_without_a_warning(
     store: Counting, caplog: pytest.LogCaptureFixture
 ) -> None:
