@@ -93,6 +93,36 @@ def test_rows_that_are_all_equal_have_one_score() -> None:
     assert np.unique(scores).size == 1
 
 
+@pytest.mark.parametrize("cuts", [(), (20_000,)], ids=["one segment", "two segments"])
+def test_rows_that_most_of_the_store_repeats_are_all_found(cuts: tuple[int, ...]) -> None:
+    """29,000 of 30,000 are the query itself: they tie, and whoever ranks them needs all."""
+    rows = random_units(30_000, DIMENSIONS, seed=1)
+    rows[:29_000] = random_units(1, DIMENSIONS, seed=2)
+    assert np.sort(vectors.nearest(view(rows, *cuts), rows[0], 20, None)[0]).tolist() == list(range(29_000))
+
+
+@pytest.mark.parametrize("share", [None, 0.5])
+def test_a_row_that_most_of_the_store_repeats_hides_no_other(share: float | None) -> None:
+    """It lies nearer than most others, but farther than twenty; its estimate errs 29,000 times alike."""
+    rows, query = random_units(30_000, DIMENSIONS, seed=1), random_units(1, DIMENSIONS, seed=2)[0]
+    rows[:29_000] = query + 3 * rows[0]
+    rows[29_000::50] += query * 0.6
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    allowed = None if share is None else np.random.default_rng(6).random(30_000) < share
+    products = rows @ query if allowed is None else np.where(allowed, rows @ query, -2)
+    found, _ = vectors.nearest(view(rows), query, 8, allowed)
+    assert np.sort(found).tolist() == np.sort(np.argsort(-products)[:8]).tolist()
+
+
+@pytest.mark.parametrize("k", [1, 20, 100])
+def test_of_five_rows_that_all_others_repeat_the_nearest_is_found(k: int) -> None:
+    rows = random_units(5, DIMENSIONS, seed=3)[np.random.default_rng(7).integers(0, 5, 30_000)]
+    for query in random_units(10, DIMENSIONS, seed=4):
+        products = rows @ query
+        found, _ = vectors.nearest(view(rows), query, k, None)
+        assert np.sort(found).tolist() == np.flatnonzero(products > products.max() - 1e-5).tolist()
+
+
 def test_what_lies_where_no_sample_is_taken_is_found_too() -> None:
     """Every sixteenth vector is near the query and far from all others, so that a sample of these tells nothing."""
     rows, query = random_units(30_000, DIMENSIONS, seed=1), random_units(1, DIMENSIONS, seed=2)[0]

@@ -38,6 +38,9 @@ _SURE_SHARE = 0.4
 _MARGIN = 3.0
 """In standard deviations of the estimates that were put to the test."""
 _SAMPLED = 16
+_MOST_ALIKE = 0.1
+_ROUNDING = 1e-6
+"""By which estimates of equal rows may differ, and one that was put on another scale and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +81,18 @@ def promising(
     parts = _best_roughly(_coded(view, allowed), asked, k)
     slots = np.concatenate([plain[:0], *(part.slots for part in parts)])
     estimates = _joined([part.taken().fine(asked) for part in parts])
-    first = estimates >= nth_best(estimates, max(_SCORED, _SCORED_PER_HIT * k))
+    first = estimates >= _nth_unlike(estimates, max(_SCORED, _SCORED_PER_HIT * k))
     found, sure = scores(slots[first]), scores(plain)
     bound = nth_best(_joined([found, sure]), max(min(k, _SURE), int(_SURE_SHARE * k))) - _margin(
         found, estimates[first]
     )
-    more = (estimates >= max(bound, nth_best(estimates, max(_MOST_SCORED, _FINE_PER_HIT * k)))) & ~first
+    more = (estimates >= max(bound, _nth_unlike(estimates, max(_MOST_SCORED, _FINE_PER_HIT * k)))) & ~first
     return np.concatenate([slots[first], slots[more], plain]), _joined([found, scores(slots[more]), sure])
 
 
 def _margin(scores: Floats, estimates: Floats) -> float:
-    return _MARGIN * float(np.sqrt(np.square(scores - estimates).mean())) if scores.size else 0.0
+    _, unlike = np.unique(estimates, return_index=True)  # a thousand equal rows tell no more than one
+    return _MARGIN * float(np.sqrt(np.square((scores - estimates)[unlike]).mean())) if scores.size else 0.0
 
 
 def _uncoded(view: View, allowed: Bools | None) -> Int64s:
@@ -124,7 +128,7 @@ def _above(parts: Sequence[_Part], rough: Sequence[Floats], asked: Asked, wanted
     """Those whose estimate is not below the bound that as many as wanted reach, by every `sampled`-th of them."""
     unit, levels = 2 * asked.size or 1.0, [part.codes.level(asked) for part in parts]
     sample = _joined([some[::sampled] * unit + level for some, level in zip(rough, levels, strict=True)])
-    bound = nth_best(sample, wanted // sampled + 1)
+    bound = _nth_unlike(sample, wanted // sampled + 1) - _ROUNDING
     return [
         part.at(np.flatnonzero(some >= np.float32((bound - level) / unit)))
         for part, some, level in zip(parts, rough, levels, strict=True)
@@ -137,6 +141,18 @@ def nth_best(values: Floats, n: int) -> float:
         return float(values.min(initial=np.inf))
     at = values.size - n
     return float(np.partition(values, at)[at])
+
+
+def _nth_unlike(values: Floats, n: int) -> float:
+    """The n-th largest, of which values that many share count as one: equal rows, such as a notice in every document.
+
+    Their estimates err alike, and so many of them would take the places of all others.
+    """
+    bound = nth_best(values, n)
+    if np.count_nonzero(np.abs(values - bound) <= _ROUNDING) <= _MOST_ALIKE * n:
+        return bound
+    unlike = np.unique(np.rint(values / np.float32(_ROUNDING)))
+    return float(unlike[max(0, unlike.size - n)]) * _ROUNDING - _ROUNDING
 
 
 def _joined(arrays: Sequence[Floats]) -> Floats:
