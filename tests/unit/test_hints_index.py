@@ -113,3 +113,16 @@ def test_a_word_is_said_to_stand_where_it_stands_first() -> None:
     index.put([Catalogued(info)])
     terms = ["disk", "ops", "pool", "dns", "absent"]
     assert index.held(["a"], terms) == [{"headings": ["disk", "dns"], "category": ["ops"], "title": ["pool"]}]
+
+
+def test_of_versions_that_were_tidied_away_nothing_is_held() -> None:
+    """Each of three documents is written fifty times with another category, label and metadata."""
+    index = CatalogueIndex(str.split)
+    for at in range(50):
+        infos = [DocumentInfo(name, "t", "s", f"c{at}", (f"s{at}",), {"n": at}, 1, 1, "", "", ()) for name in "abc"]
+        index.put([Catalogued(info) for info in infos])
+        index = index.tidied()
+    held = index.block(0)
+    assert (index.category("a"), index.by_words(["t"], 3, Filters(where=(("n", 49),)))) == ("c49", ["a", "b", "c"])
+    assert [len(column.values) for column in (index._scopes, index._categories, index._metadata)] == [1, 1, 1]
+    assert [len(column.values) for column in (held.scopes, held.categories, held.metadata)] == [1, 1, 1]

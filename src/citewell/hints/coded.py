@@ -80,9 +80,10 @@ class CodedColumn:
         return Coded(tuple(self.values[number] for number in numbers.values), numbers.of)
 
     def kept(self, mask: NDArray[np.bool_]) -> CodedColumn:
-        """The documents where the mask is true, with all values."""
+        """The documents where the mask is true, and what they have: what has gone would otherwise be held for ever."""
         left = CodedColumn(once=self._known is not None)
-        left.values, left._known, left._of = self.values, self._known, self._of.kept(mask)
+        used, of = np.unique(self.of[mask], return_inverse=True)
+        left.append(Coded(tuple(self.values[number] for number in used.tolist()), of.astype(np.int32)))
         return left
 
     def _number(self, value: object) -> int:
