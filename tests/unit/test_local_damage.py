@@ -520,6 +520,30 @@ def test_a_file_that_was_only_written_goes_on_to_be_read_by_connections_of_its_o
     store.close()
 
 
+@pytest.mark.requirement("ENGINE-4")
+def test_nobody_gets_a_connection_of_before_while_another_reader_opens_the_file_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LocalStore.open(path)
+    look(store, "shared")
+    connections = store._core().connections
+    (before,), opened = connections._idle, connections._connected
+    os.utime(path / "citewell.db", (1, 1))
+    meanwhile = []
+
+    def opened_while_another_reads() -> sqlite3.Connection:
+        monkeypatch.setattr(connections, "_connected", opened)
+        with connections.reading() as connection:
+            meanwhile.append(connection)
+        return opened()
+
+    monkeypatch.setattr(connections, "_connected", opened_while_another_reads)
+    assert look(store, "shared").everywhere
+    assert before not in [*meanwhile, *connections._idle]
+    assert len(connections._idle) == 2
+    store.close()
+
+
 @pytest.mark.requirement("ENGINE-4", "INGEST-7")
 def test_writing_goes_on_where_another_document_lacks_rows_and_searching_says_so(path: Path) -> None:
     tampered(path, "DELETE FROM features WHERE row = 9")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from citewell.adapters.local.faults import code_of
@@ -45,8 +46,7 @@ class Connections:
         Raises:
             StoreLocked: the file was written meanwhile, and no lock kept the writer and this reader apart.
         """
-        connection = self._begun()
-        known = self._written_at
+        connection, known = self._begun()
         try:
             yield connection
             self._check_unwritten()
@@ -83,10 +83,13 @@ class Connections:
         if not self._is_written:
             self._close_writer()
 
-    def _begun(self) -> sqlite3.Connection:
-        """A connection within a transaction; another one if a writer that died or left has made the first useless."""
-        ways = (self._anew, self._connected) if self._has_stale_caches() else (self._take, self._connected)
-        for connected in ways:
+    def _begun(self) -> tuple[sqlite3.Connection, int | None]:
+        """A connection within a transaction, and when the file that it reads was written at the latest.
+
+        Another one than the first if a writer that died or left has made that useless.
+        """
+        written_at, stale = self._looked()
+        for connected in (partial(self._anew, stale) if stale else self._take, self._connected):
             connection = connected()
             try:
                 begin(connection)
@@ -97,28 +100,33 @@ class Connections:
                 if code_of(error) not in REFUSED:
                     raise
             else:
-                return connection
+                return connection, written_at
         raise failure
 
-    def _has_stale_caches(self) -> bool:
-        """Whether the file was written since the connections were opened: by a checkpoint, or by what damaged it.
+    def _looked(self) -> tuple[int | None, list[sqlite3.Connection]]:
+        """When the file was written, and the idle connections if that was since: by a checkpoint, or by damage.
 
-        SQLite goes by its log alone, and would go on answering from the pages that it read before the damage.
+        SQLite goes by its log alone, and would go on answering from the pages that it read before the damage. So
+        nobody gets one of them any more.
         """
         try:
             written_at = self._file.stat().st_mtime_ns
         except OSError:
-            return False  # who opens it says so
+            return self._written_at, []  # who opens it says so
         with self._lock:
             before, self._written_at = self._written_at, written_at
-        return before not in (None, written_at)
+            if before in (None, written_at):
+                return written_at, []
+            stale, self._idle = self._idle, []
+        return written_at, stale
 
-    def _anew(self) -> sqlite3.Connection:
-        """A new connection in the place of those that are idle."""
+    def _anew(self, stale: Sequence[sqlite3.Connection]) -> sqlite3.Connection:
+        """A new connection in the place of those."""
         try:
             return self._connected()
         finally:
-            self._drop_idle()  # only now: with the last connection SQLite would take the log away
+            for connection in stale:  # only now: with the last connection SQLite would take the log away
+                self._close(connection)
 
     def _drop_idle(self) -> None:
         with self._lock:
