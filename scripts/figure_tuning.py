@@ -5,6 +5,7 @@ It knows the shapes of those files alone.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ def _floor(row: Mapping[str, Any]) -> list[str]:
         f"{low:.2f} to {high:.2f}",
         f"{row['rejected, everyday questions']:.0%}",
         *(f"{value:.0%}" for value in kept),
-        f"{sum(others.values()) / len(others):.0%} ({fewest} {others[fewest]:.0%})",
+        f"{statistics.mean(others.values()):.0%} ({fewest} {others[fewest]:.0%})",
         "proposed" if row["proposed"] else "not proposed",
     ]
 

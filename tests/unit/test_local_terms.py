@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -14,11 +15,11 @@ pytestmark = pytest.mark.requirement("INGEST-7")
 
 
 @pytest.fixture
-def table() -> sqlite3.Connection:
+def table() -> Iterator[sqlite3.Connection]:
     """A database with no term in it."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.execute("CREATE TABLE terms (id INTEGER PRIMARY KEY, term BLOB NOT NULL UNIQUE)")
-    return connection
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE terms (id INTEGER PRIMARY KEY, term BLOB NOT NULL UNIQUE)")
+        yield connection
 
 
 def count(dictionary: Dictionary, table: sqlite3.Connection, *texts: Sequence[str]) -> list[dict[int, int]]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from citewell import Document, Knowledge, Settings
 from citewell.adapters.memory import MemoryStore
 from citewell.errors import CitewellError, EmbedderUnavailable, StoreError, StoreUnreachable
-from citewell.model import Mode, Scored, SearchPolicy, SearchRequest, SearchResponse, StoredChunk
+from citewell.model import Hint, Mode, Scored, SearchPolicy, SearchRequest, SearchResponse, StoredChunk
 from citewell.search import StoreSearch
 from citewell.testing.fakes import HashEmbedder
 from citewell.testing.samples import binding_of, change, terms_of
@@ -460,6 +460,14 @@ def test_a_forked_child_looks_up_what_its_parent_looked_up(tmp_path: FilePath) -
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert knowledge.lookup("signing key").degraded == ()
+
+
+def hints_in_time(knowledge: Knowledge, query: str) -> tuple[Hint, ...]:
+    """A lookup does not wait for long for the catalogue to be read, which a busy machine may take."""
+    deadline = time.monotonic() + 60
+    while (found := knowledge.lookup(query)).trace.notes and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found.hints
 
 
 @pytest.mark.requirement("L0-1", "API-1")
