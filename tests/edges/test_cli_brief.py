@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -64,12 +63,3 @@ def test_all_is_said_and_the_code_is_the_documented_one_though_the_process_takes
 def test_other_commands_end_as_usual(kb: str) -> None:
     done = run("verify", "--kb", kb)
     assert (done.returncode, "as usual" in done.stderr) == (0, True)
-
-
-@pytest.mark.requirement("API-2")
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_an_answer_that_can_not_be_written_is_no_success(kb: str) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = run("lookup", "text of b", "--kb", kb, stdout=full.fileno())
-    assert done.returncode != 0
-    assert "No space left" in done.stderr

@@ -17,6 +17,7 @@
     setup      config, model
     demo       the tour
     brief      what commands that answer once and end do without
+    streams    the standard streams: closed, full, or without a reader
     render     values -> text for people
 
 A command's module is loaded when its command is called: most of them need libraries that a lookup has no use for.
@@ -32,7 +33,7 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from citewell.cli import brief
+from citewell.cli import brief, streams
 
 if TYPE_CHECKING:
     import typer
@@ -62,6 +63,8 @@ _COMMANDS = {
 
 _BRIEF = {"lookup", "show", "list", "check", "status", "--help"}
 """What answers once and ends."""
+
+_INTERRUPTED = 130  # edge's, which is not loaded yet
 
 app: typer.Typer
 
@@ -111,13 +114,22 @@ def main() -> None:
     """The `citewell` command."""
     arguments = sys.argv[1:]
     is_brief = bool(_BRIEF.intersection(arguments[:1]))
+    streams.ready()
     if is_brief:
         brief.hasten()
-    from citewell.cli.edge import INTERRUPTED, leave, run
-
-    code = run(_wanted(arguments), arguments)
-    if code == INTERRUPTED:
-        leave(code)
-    if is_brief:
+    code = streams.settle(_code(arguments))
+    if is_brief or code == _INTERRUPTED:
         brief.end(code)
     sys.exit(code)
+
+
+def _code(arguments: Sequence[str]) -> int:
+    """The exit code of the command that these arguments name, after it has run."""
+    try:
+        from citewell.cli.edge import run
+
+        return run(_wanted(arguments), arguments)
+    except KeyboardInterrupt:  # while it was loaded
+        from citewell.cli.edge import stopped
+
+        return stopped(as_json="--json" in arguments)

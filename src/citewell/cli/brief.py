@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
+from typing import NoReturn
 
 
 def hasten() -> None:
@@ -17,15 +17,11 @@ def hasten() -> None:
     os.putenv("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
-def end(code: int) -> None:
+def end(code: int) -> NoReturn:
     """End the process with this code, and leave the memory of its model and modules to the system.
 
-    Where not all could be printed, Python ends it as usual, and says so. Threads are not waited for: what a lookup
-    still waited for it has left behind, and a store takes no harm from a process that is gone.
+    What was printed must have been flushed. Threads are not waited for: what a lookup still waited for it has left
+    behind, whoever pressed Ctrl-C may not want to wait for an embedder, and a store takes no harm from a process that
+    is gone: a write that is under way is rolled back when the store is opened next.
     """
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        sys.exit(code)
     os._exit(code)

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import ParamSpec, TypeVar
 
 import typer
 
+from citewell.cli.streams import is_of_output, not_printed, reader_has_gone
 from citewell.errors import (
     CitewellError,
     ConfigError,
@@ -70,48 +68,51 @@ def edge(command: Callable[_P, _R]) -> Callable[_P, _R]:
         except KeyboardInterrupt as stop:
             usual = f"stopped{stop}; what was stored stays, and the same command goes on from there"
             message = str(stop) if isinstance(stop, Stopped) else usual
-            if kwargs.get("as_json"):
-                emit({"error": {"code": "interrupted", "message": message, "way_out": ""}})
-            typer.echo(f"citewell: {message}", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(stopped(message, as_json=bool(kwargs.get("as_json")))) from None
 
     return guarded
 
 
+class _Said(int):
+    """An exit code whose reason was told."""
+
+
+def stopped(message: str = "stopped", *, as_json: bool) -> int:
+    """Say that the command was stopped, and how it left things; the exit code."""
+    if as_json:
+        emit({"error": {"code": "interrupted", "message": message, "way_out": ""}})
+    typer.echo(f"citewell: {message}", err=True)
+    return _Said(INTERRUPTED)
+
+
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run the command that the arguments name and return its exit code; usage errors are said as the others are."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character shows its number
     try:
-        return app(list(arguments), standalone_mode=False) or DONE
-    except BrokenPipeError:
-        return reader_has_gone()
+        code: int = app(list(arguments), standalone_mode=False) or DONE
+    except SystemExit as end:  # how Typer ends on a pipe without a reader, and our console
+        if isinstance(end.__context__, BrokenPipeError):
+            return reader_has_gone()
+        raise
     except Exception as error:
-        say = getattr(error, "format_message", None)
-        if say is None:
-            raise
-        if "--json" in arguments:
-            emit({"error": {"code": "usage", "message": say(), "way_out": "`citewell --help` lists what there is."}})
-        error.show()  # type: ignore[attr-defined]  # it has what says the usage
-        return USAGE
+        if isinstance(error, OSError) and is_of_output(error):
+            return not_printed(error)
+        if _misused(error, arguments):
+            return USAGE
+        raise
+    if code == INTERRUPTED and not isinstance(code, _Said):  # Typer's own, before the command had begun
+        return stopped(as_json="--json" in arguments)
+    return code
 
 
-def leave(code: int) -> None:
-    """End the process without waiting for threads: whoever pressed Ctrl-C twice may not want to wait for an embedder.
-
-    A write that is under way is rolled back when the store is opened next, as after a kill.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
-
-
-def reader_has_gone() -> int:
-    """`citewell ... | head` is no failure: write the rest to nowhere and be done."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return DONE
+def _misused(error: Exception, arguments: Sequence[str]) -> bool:
+    """Whether the arguments are wrong, which is said then."""
+    say = getattr(error, "format_message", None)
+    if say is None:
+        return False
+    if "--json" in arguments:
+        emit({"error": {"code": "usage", "message": say(), "way_out": "`citewell --help` lists what there is."}})
+    error.show()  # type: ignore[attr-defined]  # it has what says the usage
+    return True
 
 
 def emit(document: object) -> None:

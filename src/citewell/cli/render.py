@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from citewell import projection
-from citewell.cli.edge import reader_has_gone
+from citewell.cli.streams import reader_has_gone
 from citewell.model import (
     Candidate,
     DocumentInfo,
