@@ -52,7 +52,7 @@ class Patience:
         """Begin a call, in the caller's context; its `result` waits for it.
 
         Raises:
-            Late: too many of its kind are late and still run.
+            Late: too many of its kind are late and still run, or the system has no thread for it.
             RuntimeError: it was closed.
         """
         if self._pid != os.getpid():  # the threads of a parent process are not here
@@ -66,8 +66,17 @@ class Patience:
                 raise Late(f"was not asked: {late} calls before are late and still run")
             self._running[call] = kind
             worker = self._idle.pop() if self._idle else None
-        (worker or _Worker(self, self._name)).calls.put(call)
+        (worker or self._hired(call)).calls.put(call)
         return call
+
+    def _hired(self, call: Call[Any]) -> _Worker:
+        """A new thread for the call; without one the call does not run."""
+        try:
+            return _Worker(self, self._name)
+        except RuntimeError as error:
+            with self._lock:
+                del self._running[call]
+            raise Late(f"was not asked: {error}") from error
 
     def close(self, patience_s: float = 2.0) -> int:
         """Refuse further calls, wait a while for those that run, and say how many still do. Idempotent."""

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from citewell import patience
-from citewell.patience import MOST_LATE, Call, Patience
+from citewell.patience import MOST_LATE, Call, Late, Patience
 
 
 @pytest.fixture
@@ -108,6 +108,20 @@ def test_closing_leaves_no_thread_but_those_that_are_late_and_says_how_many() ->
     gate.set()
     assert calls.close() == 0
     assert settled(lambda: threads(calls) == [])
+
+
+def test_a_call_for_which_the_system_has_no_thread_is_not_begun_and_not_waited_for(
+    calls: Patience, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refused)
+        with pytest.raises(Late, match="was not asked: can't start new thread"):
+            calls.start("kind", lambda: 1)
+    assert calls.start("kind", lambda: 2).result(5) == 2
+    assert calls.close(patience_s=0.1) == 0
 
 
 @pytest.mark.requirement("PORT-2")
