@@ -133,6 +133,18 @@ def test_what_can_not_be_used_is_refused_by_name(arguments: tuple[str, ...], nam
     assert named in read(result)["error"]["message"]
 
 
+@pytest.mark.requirement("EVAL-2", "API-2")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_file_that_takes_nothing_after_all_is_named_and_what_it_would_hold_is_not_lost() -> None:
+    dataset(Path("few"), 3)
+    result = run("tune", "few", "--out", "/dev/full", "--json")
+    assert result.exit_code == 2
+    said = read(result)["error"]["message"]
+    assert said.startswith(
+        "/dev/full can't be written to: No space left on device; it would hold:\n# From `citewell tune`"
+    )
+
+
 @pytest.mark.requirement("EVAL-2", "API-2", "API-7")
 def test_calibrate_proposes_a_floor_that_the_settings_read(tmp_path: Path) -> None:
     assert run("ingest", "set/docs", "--kb", "kb").exit_code == 0

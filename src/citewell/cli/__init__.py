@@ -7,6 +7,7 @@
     evaluate   eval
     tuning     tune
     calibration    calibrate
+    fragment   the file that the last two write
     write      ingest, delete
     upkeep     verify
     sessions   sessions

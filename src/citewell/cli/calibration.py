@@ -14,8 +14,9 @@ import typer
 
 from citewell.bounded import read_file
 from citewell.cli.edge import edge, emit
+from citewell.cli.fragment import check_out, write_out
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowledge
-from citewell.cli.tuning import SEED, check_out
+from citewell.cli.tuning import SEED
 from citewell.errors import InvalidRequest, UnknownEvidence
 from citewell.identity import format_key
 
@@ -68,7 +69,7 @@ def calibrate(
     found = calibrated(off, known, reject=reject, keep=keep, seed=seed)
     text = tuning_text.floor_proposal(found, embedder)
     if out is not None:
-        out.write_text(text, encoding="utf-8")
+        write_out(out, text)
     if as_json:
         emit({"embedder": embedder, **found.to_dict(), "fragment": text})
     else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from citewell.cli.edge import IN_PART, edge, emit
+from citewell.cli.fragment import check_out, write_out
 from citewell.cli.options import ConfigOption, JsonOption, load_settings
 from citewell.errors import InvalidRequest, StoreError
 
@@ -77,7 +78,7 @@ def tune(
             latencies = _timed(bench, task, found, drawn, settings, load)
     text = tuning_text.proposal(found, labelled)
     if out is not None:
-        out.write_text(text, encoding="utf-8")
+        write_out(out, text)
     if as_json:
         emit({"dataset": labelled.name, **found.to_dict(), **tuning_text.beside(labelled, latencies, text)})
     else:
@@ -93,16 +94,6 @@ def _ingested(bench: Bench, *, quiet: bool) -> bool:
     if bench.report is not None and not quiet:
         evaluation_text.ingested(bench.report)
     return bench.report is None or bench.report.ok
-
-
-def check_out(out: Path | None) -> None:
-    """Refuse a file that can't be written before anything is measured.
-
-    Raises:
-        InvalidRequest: its folder is not there, or it is a folder itself.
-    """
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise InvalidRequest(f"--out can't be {str(out)!r}", way_out="Name a file in a folder that there is.")
 
 
 def _load(config: Path | None, given: Mapping[str, object | None], values: Mapping[str, object]) -> Settings:
