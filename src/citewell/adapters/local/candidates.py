@@ -33,8 +33,9 @@ _SCORED = 300
 _SCORED_PER_HIT = 10
 _MOST_SCORED = 3_000
 _SURE = 20
-_SURE_SHARE = 0.4
-"""Ranks down to which hits are sought as far as the margin reaches: 20, or two of five hits if these are more."""
+_SURE_SHARE = 0.8
+"""Ranks down to which hits are sought as far as the margin reaches: 20, or four of five hits if these are more. The
+last fifth would cost a tenth more time, and a fusion hardly hears it."""
 _MARGIN = 3.0
 """In standard deviations of the estimates that were put to the test."""
 _SAMPLED = 16
