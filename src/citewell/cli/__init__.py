@@ -18,6 +18,7 @@
     setup      config, model
     demo       the tour
     brief      what commands that answer once and end do without
+    codes      the exit codes
     streams    the standard streams: closed, full, or without a reader
     render     values -> text for people
 
@@ -35,6 +36,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from citewell.cli import brief, streams
+from citewell.cli.codes import INTERRUPTED
 
 if TYPE_CHECKING:
     import typer
@@ -64,8 +66,6 @@ _COMMANDS = {
 
 _BRIEF = {"lookup", "show", "list", "check", "status", "--help"}
 """What answers once and ends."""
-
-_INTERRUPTED = 130  # edge's, which is not loaded yet
 
 app: typer.Typer
 
@@ -119,7 +119,7 @@ def main() -> None:
     if is_brief:
         brief.hasten()
     code = streams.settle(_code(arguments))
-    if is_brief or code == _INTERRUPTED:
+    if is_brief or code == INTERRUPTED:
         brief.end(code)
     sys.exit(code)
 

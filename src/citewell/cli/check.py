@@ -12,7 +12,8 @@ import typer
 
 from citewell.bounded import read_file, read_stream
 from citewell.cli import render
-from citewell.cli.edge import REJECTED, edge, emit
+from citewell.cli.codes import REJECTED
+from citewell.cli.edge import edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowledge
 from citewell.cli.read import ScopeOption
 from citewell.errors import InvalidRequest

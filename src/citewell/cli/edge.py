@@ -13,6 +13,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
+from citewell.cli.codes import DONE, IN_PART, INTERRUPTED, UNREACHABLE, USAGE
 from citewell.cli.streams import is_of_output, not_printed, reader_has_gone
 from citewell.errors import (
     CitewellError,
@@ -26,9 +27,6 @@ from citewell.printable import printable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-
-DONE, IN_PART, USAGE, UNREACHABLE, REJECTED = 0, 1, 2, 3, 4
-INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
 
 class Stopped(KeyboardInterrupt):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from citewell.cli.edge import IN_PART, edge, emit, leaving_nothing
+from citewell.cli.codes import IN_PART
+from citewell.cli.edge import edge, emit, leaving_nothing
 from citewell.cli.options import ConfigOption, JsonOption, load_settings
 from citewell.errors import InvalidRequest
 

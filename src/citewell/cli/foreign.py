@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli import render, reports
-from citewell.cli.edge import IN_PART, edge, emit
+from citewell.cli.codes import IN_PART
+from citewell.cli.edge import edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, load_settings
 from citewell.errors import InvalidRequest
 

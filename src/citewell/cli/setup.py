@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from citewell.cli import render
-from citewell.cli.edge import UNREACHABLE, edge, emit
+from citewell.cli.codes import UNREACHABLE
+from citewell.cli.edge import edge, emit
 from citewell.cli.options import IN_WORKING_FOLDER, ConfigOption, JsonOption, load_settings
 from citewell.errors import ConfigError, InvalidRequest
 

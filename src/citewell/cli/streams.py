@@ -12,7 +12,8 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-_DONE, _IN_PART = 0, 1
+from citewell.cli.codes import DONE, IN_PART
+
 _UNPRINTABLE = {errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF}
 
 
@@ -51,7 +52,7 @@ def settle(code: int) -> int:
 def reader_has_gone() -> int:
     """`citewell ... | head` is no failure: write the rest to nowhere and be done."""
     _give_up(sys.stdout)
-    return _DONE
+    return DONE
 
 
 def is_of_output(error: OSError) -> bool:
@@ -65,7 +66,7 @@ def not_printed(error: Exception, stream: TextIO | None = None) -> int:
     reason = getattr(error, "strerror", None) or error
     with suppress(OSError, ValueError):
         print(f"citewell: not all could be printed: {reason}", file=sys.stderr, flush=True)
-    return _IN_PART
+    return IN_PART
 
 
 def _give_up(stream: TextIO) -> None:

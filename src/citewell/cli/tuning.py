@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from citewell.cli.edge import IN_PART, edge, emit
+from citewell.cli.codes import IN_PART
+from citewell.cli.edge import edge, emit
 from citewell.cli.fragment import check_out, write_out
 from citewell.cli.options import ConfigOption, JsonOption, load_settings
 from citewell.errors import InvalidRequest, StoreError

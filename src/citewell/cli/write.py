@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citewell.cli import reports
-from citewell.cli.edge import IN_PART, edge, emit
+from citewell.cli.codes import IN_PART
+from citewell.cli.edge import edge, emit
 from citewell.cli.options import ConfigOption, JsonOption, KbOption, open_knowledge
 from citewell.errors import CitewellError
 
