@@ -5,7 +5,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 DATA   ?= ../shared/data
-RESULTS := bench/results
 WORKERS ?= 3
 
 FRAMEWORKS := .venv-frameworks
@@ -98,33 +97,11 @@ format: setup
 	$(BIN)/ruff format src tests bench examples scripts
 	$(BIN)/ruff check --fix src tests bench examples scripts
 
-# Every figure of README.md and docs/, then their tables anew. A missed bound is said and doesn't stop the rest. The
-# peers are measured in environments of their own, under the user's cache folder: 3 GB, made once.
+# Every figure of README.md and docs/, then their tables anew: an hour on two quiet cores; docs/figures.md has the time of
+# each script, bench/every.py the order. A missed bound is said and doesn't stop the rest. The peers are measured in
+# environments of their own, 3 GB, made once: under the user's cache folder, or where PEERS says. ONLY names some scripts.
 bench: setup
-	-$(BIN)/python bench/engine.py --json $(RESULTS)/engine.json
-	-$(BIN)/python bench/cold_cli.py --json $(RESULTS)/cold_cli.json
-	-$(BIN)/python bench/warm.py --json $(RESULTS)/warm.json
-	-$(BIN)/python bench/scale.py --json $(RESULTS)/scale.json
-	-$(BIN)/python bench/milvus.py --server --json $(RESULTS)/milvus.json
-	-$(BIN)/python bench/milvus_scale.py --json $(RESULTS)/milvus_scale.json
-	-$(BIN)/python bench/milvus_shards.py --texts $(DATA)/k8s-docs --json $(RESULTS)/milvus_shards.json
-	-$(BIN)/python bench/ingest.py --data $(DATA)/k8s-docs --json $(RESULTS)/ingest.json
-	-$(BIN)/python bench/rerun.py --data $(DATA)/k8s-docs --json $(RESULTS)/rerun.json
-	-$(BIN)/python bench/memory.py --json $(RESULTS)/memory.json
-	-$(BIN)/python bench/quality.py --data $(DATA) --json $(RESULTS)/quality.json
-	-$(BIN)/python bench/weighing.py --data $(DATA) --json $(RESULTS)/weighing.json
-	-$(BIN)/python bench/tried.py --data $(DATA) --json $(RESULTS)/tried.json
-	-$(BIN)/python bench/chunk_size.py --data $(DATA)/chunking-eval --json $(RESULTS)/chunk_size.json
-	-$(BIN)/python bench/context.py --data $(DATA)/chunking-eval --json $(RESULTS)/context.json
-	-$(BIN)/python bench/session.py --json $(RESULTS)/session.json
-	-$(BIN)/python bench/hints.py --data $(DATA) --documents 10000 100000 --json $(RESULTS)/hints.json
-	-$(BIN)/python bench/calibrate.py --data $(DATA) --json $(RESULTS)/calibrate.json
-	-$(BIN)/python bench/tune.py --data $(DATA) --limit 100 --json $(RESULTS)/tune.json
-	-$(BIN)/python bench/tokens.py --data $(DATA) --json $(RESULTS)/tokens.json
-	-$(BIN)/python bench/mcp_start.py --json $(RESULTS)/mcp_start.json
-	-$(BIN)/python bench/serve_load.py --data $(DATA)/k8s-docs --json $(RESULTS)/serve_load.json
-	-$(BIN)/python bench/peers/side_by_side.py --data $(DATA)
-	-$(BIN)/python bench/peers/peers_scale.py
+	-$(BIN)/python bench/every.py --data $(DATA) $(if $(PEERS),--peers $(PEERS)) $(if $(ONLY),--only $(ONLY))
 	$(BIN)/python scripts/figures.py
 
 clean:

@@ -27,6 +27,7 @@ LABELS: Mapping[str, str] = {
 }
 _SETS = ("chunking-eval", "anthropic-docs", "xquad-en", "cmrc2018-dev", "runbooks")
 _OWN = ("citewell", "citewell-own")
+_GIVEN = ", the given chunks"
 _METRICS = ("nDCG@10", "recall@5")
 _TIMED = "chunking-eval"
 _LEVEL = 0.05
@@ -113,7 +114,7 @@ def paired(results: Results) -> str:
         for metric in _METRICS:
             tests = [results[name]["stacks"]["citewell"]["against"].get(other) for name in names]
             cells = [_tested(test[metric]) if test else "" for test in tests]
-            label = f"{LABELS[stack].replace('**', '').partition(',')[0]}, {way}"
+            label = f"{LABELS[stack].replace('**', '').removesuffix(_GIVEN)}, {way}"
             rows.append([label, metric, *cells])
     return table(["Citewell's hybrid less", "", *names], rows)
 
@@ -167,7 +168,13 @@ def costs(results: Results) -> str:
         "build, processor s",
         "memory, MB",
     ]
-    return table([*head, "on disk, MB"], rows)
+    return f"{table([*head, 'on disk, MB'], rows)}\n\n{_when(results[_TIMED])}"
+
+
+def _when(result: Mapping[str, Any]) -> str:
+    if result.get("fresh"):
+        return f"All timed in one run, one stack after the other: commit {result['commit']}, {result['date']}."
+    return "The peers' times were kept from an earlier run than Citewell's, so ratios between the two mean little."
 
 
 def scale(result: Mapping[str, Any]) -> str:
@@ -177,7 +184,7 @@ def scale(result: Mapping[str, Any]) -> str:
     for stack, found in result["stacks"].items():
         rows.append(
             [
-                LABELS[stack].replace(", the given chunks", ""),
+                LABELS[stack].replace(_GIVEN, ""),
                 f"{number(found['p50 ms'])} / {number(found['p95 ms'])}",
                 f"{found['p50 ms'] / own:.2f}",
                 number(found["dense p50 ms"]),

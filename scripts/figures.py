@@ -22,6 +22,7 @@ import figure_scale
 import figure_sentences
 import figure_server
 import figure_tables
+import figure_times
 import figure_tried
 import figure_tuning
 from pages import asked_to_check, settle
@@ -43,6 +44,7 @@ TABLES: Mapping[str, tuple[str, Maker]] = {
     **figure_milvus.TABLES,
     **figure_tuning.TABLES,
     **figure_sentences.TABLES,
+    **figure_times.TABLES,
 }
 """Name -> the result that it is made of (a file, or a folder of files under bench/results) and how."""
 

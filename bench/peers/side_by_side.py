@@ -1,13 +1,14 @@
 """Citewell and its peers side by side: the same chunks, vectors and questions, each stack in its own environment.
 
-    python bench/peers/side_by_side.py [--data ../shared/data] [--sets ...] [--stacks ...] [--cache FOLDER] [--fresh]
-        [--lock FILE] [--results bench/results/peers]
+    python bench/peers/side_by_side.py [--data ../shared/data] [--sets ...] [--stacks ...] [--cache FOLDER]
+        [--fresh [SET ...]] [--lock FILE] [--results bench/results/peers]
 
 A run (question -> ranked keys and milliseconds) is kept in the cache by set and by the version of the stack, so that
-only Citewell is run again after a change to it; --fresh runs everything again, so that times are of one go. Written:
-one JSON per set with the commit, versions, quality, times, and the paired tests of Citewell's hybrid. With --lock
-questions are timed while that file's lock is held. Exit code 1 if Citewell's hybrid
-is below the best peer's with p < 0.05 on some set, or not above it on the mean.
+only Citewell is run again after a change to it. --fresh runs every stack again on the sets that it names, all if it
+names none, so that times are of one go; only those of chunking-eval are told. Written: one JSON per set with the
+commit, versions, quality, times, and the paired tests of Citewell's hybrid. With --lock questions are timed while that
+file's lock is held. Exit code 1 if Citewell's hybrid is below the best peer's with p < 0.05 on some set, or not above
+it on the mean.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +62,20 @@ def about() -> dict[str, str]:
     return {"commit": commit + ("+changes" if changes else ""), "date": f"{datetime.date.today()}"}
 
 
+def anew(fresh: Sequence[str] | None) -> Sequence[str]:
+    """The sets on which every stack is run again: those that --fresh names, all if it names none."""
+    return () if fresh is None else fresh or NAMES
+
+
 def one_set(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run and judge every stack on a set, and write its JSON."""
     case = arguments.cache / "cases" / name
     make(arguments.data, name, case)
     chosen = [stack for stack in arguments.stacks if stack != "citewell-own" or name in WITH_FILES]
-    runs = {stack: run(stack, case, arguments.cache, fresh=arguments.fresh, lock=arguments.lock) for stack in chosen}
+    fresh = name in anew(arguments.fresh)
+    runs = {stack: run(stack, case, arguments.cache, fresh=fresh, lock=arguments.lock) for stack in chosen}
     truth = labelled(arguments.data, name)
-    found = {"set": name, **about(), "queries": len(truth.qrels), "stacks": judge(truth, runs)}
+    found = {"set": name, **about(), "queries": len(truth.qrels), "fresh": fresh, "stacks": judge(truth, runs)}
     arguments.results.mkdir(parents=True, exist_ok=True)
     (arguments.results / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
@@ -98,7 +106,7 @@ def main() -> int:
     parser.add_argument("--stacks", nargs="+", choices=[*OWN, *STACKS], default=[*OWN, *STACKS])
     parser.add_argument("--cache", type=Path, default=CACHE)
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "peers")
-    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--fresh", nargs="*", choices=NAMES, metavar="SET")
     parser.add_argument("--lock", type=Path)
     arguments = parser.parse_args()
     arguments.cache = arguments.cache.resolve()

@@ -260,6 +260,47 @@ def test_weighing_names_the_sets_that_are_below_their_better_path() -> None:
     assert said == "Below its better path with p < .05: a by .009 (with the fixed weight 1.9 by .070)."
 
 
+def test_the_whole_of_all_scripts_stands_under_their_times() -> None:
+    rows = [
+        {"script": "bench/warm.py", "minutes": 0.25, "processor": 0.3},
+        {"script": "bench/scale.py", "minutes": 12.04, "processor": 14.0},
+    ]
+    text = script("figure_times").times({"commit": "0123abc", "date": "2026-12-01", "scripts": rows})
+    # .25 + 12.04 = 12.29; .3 + 14 = 14.3
+    assert lines(text) == [
+        "| script | minutes | of processor |",
+        "| `bench/warm.py` | 0.2 | 0.3 |",
+        "| `bench/scale.py` | 12.0 | 14.0 |",
+        "| all | 12.3 | 14.3 |",
+        "Commit 0123abc, 2026-12-01.",
+    ]
+
+
+def test_a_stack_keeps_its_name_whole_in_the_paired_tests() -> None:
+    tests = {metric: {"difference": 0.1, "better": 3, "worse": 1, "p": 0.5} for metric in ("nDCG@10", "recall@5")}
+    against = {"citewell dense": tests, "textbook hybrid": tests}
+    text = script("figure_peers").paired({"runbooks": {"stacks": {"citewell": {"against": against}}}})
+    names = [line.split("|")[1].strip() for line in lines(text)[1::2]]
+    assert names == ["Citewell, dense", "textbook RRF (numpy, bm25s), hybrid"]
+
+
+@pytest.mark.parametrize(
+    ("fresh", "said"),
+    [
+        ({"fresh": True}, "All timed in one run, one stack after the other: commit 0123abc, 2026-12-01."),
+        ({}, "The peers' times were kept from an earlier run than Citewell's, so ratios between the two mean little."),
+    ],
+)
+def test_times_beside_the_peers_say_whether_they_are_of_one_run(fresh: dict[str, bool], said: str) -> None:
+    ways = {way: {"p50 ms": 2.0, "p95 ms": 3.0} for way in ("hybrid", "dense", "lexical")}
+    stack = {"ways": ways, "build_processor_s": 0.5, "memory_mb": 100.0, "disk_mb": 0.0}
+    found = {"commit": "0123abc", "date": "2026-12-01", "stacks": {"citewell": stack}, **fresh}
+    assert lines(script("figure_peers").costs({"chunking-eval": found}))[1:] == [
+        "| **Citewell**, the given chunks | 2.00 / 3.00 | 1.00 | 2.00 | 2.00 | 0.50 | 100 | none |",
+        said,
+    ]
+
+
 def test_every_page_with_a_marker_is_written_and_every_table_has_its_place() -> None:
     figures = script("figures")
     pages = [figures.ROOT / "README.md", *sorted((figures.ROOT / "docs").glob("*.md"))]
