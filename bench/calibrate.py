@@ -19,7 +19,7 @@ from pathlib import Path
 from citewell import Knowledge, Settings
 from citewell.evaluation.datasets import read_dataset
 from citewell.evaluation.tune_folds import shuffled
-from dataset_store import fill
+from dataset_store import PATIENT, fill, patient
 from recorded import record
 
 SETS = {"runbooks": "desc", "xquad-en": None, "cmrc2018-dev": None, "chunking-eval": None, "anthropic-docs": None}
@@ -34,7 +34,7 @@ def questions(data: Path, name: str) -> list[str]:
 
 def best(location: Path, asked: Sequence[str]) -> list[float]:
     """The best similarity of each question; -1 for none."""
-    with Knowledge.open(location, settings=Settings.of({"rag.hints": False}), create=False) as knowledge:
+    with Knowledge.open(location, settings=Settings.of({**PATIENT, "rag.hints": False}), create=False) as knowledge:
         found = [knowledge.lookup(text, mode="dense", retrieve_k=1, return_n=1).evidence for text in asked]
     return [-1.0 if not blocks or blocks[0].similarity is None else blocks[0].similarity for blocks in found]
 
@@ -47,7 +47,7 @@ def share(values: Sequence[float], floor: float) -> float:
 def judge(data: Path, stores: Path, name: str, others: Sequence[str]) -> dict[str, object]:
     """What is proposed for one store, and what it does to people's questions."""
     command = [sys.executable, "-m", "citewell", "calibrate", "--kb", str(stores / name), "--json"]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=patient()).stdout)
     floor = found["floor"]
     foreign = {other: best(stores / name, questions(data, other)) for other in others}
     return {

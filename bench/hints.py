@@ -36,6 +36,7 @@ from citewell.hints import CatalogueHints
 from citewell.model import Chunk, DocumentChange, DocumentRecord, Locator, SearchRequest
 from citewell.testing.fakes import HashEmbedder
 from citewell.testing.samples import binding_of
+from dataset_store import PATIENT
 from quality import by_document
 
 Qrels = Mapping[str, Mapping[str, float]]
@@ -105,10 +106,11 @@ def judge(labelled: Labelled, location: Path) -> dict[str, float | str]:
     runs: dict[bool, dict[str, list[str]]] = {}
     right: list[tuple[bool, bool]] = []
     for filtered in (False, True):
-        settings = Settings.of({"retrieval.search.mode": "hybrid", "rag.hints-filter": filtered})
+        settings = Settings.of({**PATIENT, "retrieval.search.mode": "hybrid", "rag.hints-filter": filtered})
         with Knowledge.open(location, settings=settings) as knowledge:
             categories = {info.doc_id: info.category for info in knowledge.documents()}
             runs[filtered] = {}
+            _await_hints(knowledge, labelled.queries[next(iter(labelled.qrels))])
             for name, gains in labelled.qrels.items():
                 result = knowledge.lookup(labelled.queries[name], return_n=10)
                 runs[filtered][name] = by_document(result)
@@ -116,6 +118,13 @@ def judge(labelled: Labelled, location: Path) -> dict[str, float | str]:
                 guess = [hint.value for hint in result.hints if hint.kind == "category"][:1]
                 right.append((not gains.keys().isdisjoint(hinted), guess[:1] == [categories.get(next(iter(gains)))]))
     return _compared(labelled, runs[False], runs[True], right)
+
+
+def _await_hints(knowledge: Knowledge, question: str) -> None:
+    """Until the catalogue has been read: a lookup waits for it a second, which a busy machine may not do with."""
+    deadline = time.monotonic() + 60
+    while not knowledge.lookup(question).hints and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def _compared(

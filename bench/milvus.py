@@ -202,7 +202,7 @@ def measured(uri: str, corpus: Corpus, lookups: int) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         local = LocalStore.open(Path(folder) / "local")
         milvus = MilvusStore.open(
-            uri or f"milvus:{folder}/kb.db", collection=f"bench_{uuid.uuid4().hex[:8]}", timeout_s=60
+            uri or f"milvus:{folder}/kb.db", collection=f"bench_{uuid.uuid4().hex[:8]}", timeout_s=600
         )
         seconds = {"local": fill(local, corpus), "milvus": fill(milvus, corpus)}
         spent = overhead(milvus, vectors)

@@ -20,12 +20,12 @@ from citewell import Knowledge, LookupResult, Settings
 from citewell.evaluation.datasets import read_dataset
 from citewell.evaluation.metrics import mean, ndcg_at, recall_at
 from citewell.evaluation.model import Dataset
-from dataset_store import fill
+from dataset_store import PATIENT, fill
 
 MODES: Mapping[str, Mapping[str, object]] = {
-    "dense": {"retrieval.search.mode": "dense"},
-    "lexical": {"retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]},
-    "hybrid": {"retrieval.search.mode": "hybrid"},
+    "dense": {**PATIENT, "retrieval.search.mode": "dense"},
+    "lexical": {**PATIENT, "retrieval.search.mode": "hybrid", "retrieval.search.paths": ["lexical"]},
+    "hybrid": {**PATIENT, "retrieval.search.mode": "hybrid"},
 }
 Row = dict[str, object]
 

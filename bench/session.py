@@ -21,9 +21,10 @@ from typing import Any
 
 from citewell import Knowledge, Settings
 from citewell.projection import to_text, token_bound
+from dataset_store import PATIENT
 
 CONVERSATION = Path(__file__).resolve().parent.parent / "tests" / "golden" / "conversation.txt"
-SETTINGS = Settings.of({"retrieval.search.mode": "hybrid", "rag.hints": False})
+SETTINGS = Settings.of({**PATIENT, "retrieval.search.mode": "hybrid", "rag.hints": False})
 _LEAST_SAVED = 1 / 3
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from calibrate import SETS
 from citewell.evaluation.datasets import read_dataset
-from dataset_store import fill
+from dataset_store import fill, patient
 
 
 def tuned(data: Path, store: Path, name: str, limit: int) -> dict[str, Any]:
@@ -36,7 +36,8 @@ def tuned(data: Path, store: Path, name: str, limit: int) -> dict[str, Any]:
         "--json",
     ]
     command += ["--limit", str(limit), *([] if labels is None else ["--qrels", labels])]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=patient())
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 

@@ -32,7 +32,7 @@ from citewell.evaluation.model import Dataset
 from citewell.evaluation.recorded import Recorded, Recording, record
 from citewell.fusion import fuse
 from citewell.weighing import falls
-from dataset_store import fill
+from dataset_store import PATIENT, fill
 
 NAMES = {"desc": "runbooks descriptions", "summ": "runbooks summaries", "name": "runbooks names"}
 SETS = {
@@ -118,7 +118,7 @@ def judged_sets(data: Path, work: Path, limit: int) -> list[Judged]:
             dataset = read_dataset(data / group, qrels=label, grain="document")
             fill(location, dataset)
             asked = {query: dataset.queries[query] for query in sorted(dataset.queries)[:limit]}
-            settings = {"retrieval.search.mode": "hybrid", "rag.hints": False, "rag.refill": False}
+            settings = {**PATIENT, "retrieval.search.mode": "hybrid", "rag.hints": False, "rag.refill": False}
             with Knowledge.open(location, settings=Settings.of(settings)) as knowledge:
                 recording = record(asked, lambda query, deep, kb=knowledge: kb.lookup(query, **deep), depth=50)  # type: ignore[misc]
             sets.append(judge(group, NAMES.get(label or "", group), dataset, recording, limit))
