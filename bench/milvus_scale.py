@@ -3,8 +3,7 @@
     python bench/milvus_scale.py [--chunks 30000] [--dims 384] [--json FILE]
 
 Starts the server that the tests use (2.3.5) in a folder of its own. Vectors are clustered and of unit length, seeded.
-Recall is recall@20 against exact search. Takes under ten minutes on two cores. What shards do to BM25 is simulated by
-bench/milvus_shards.py.
+Recall is recall@20 against exact search. What shards do to BM25 is simulated by bench/milvus_shards.py.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ _TEXTS = {
     "Kubernetes docs": "Kubernetes' documentation",
     "CMRC 2018": "a Chinese encyclopaedia (CMRC 2018)",
     "log": "lines of a log",
+    "Python": "Citewell's own Python, as it was then",
     "rare Han": "rare Chinese characters alone",
     "random words": "words of random letters",
 }
