@@ -48,6 +48,46 @@ citewell.app.knowledge.open_embedder = lambda *_: Slow()
 main()
 """
 
+INTERRUPTED = """
+import signal, sys, threading, time
+import citewell.ingest.run
+from citewell import Document, Knowledge, Settings
+from citewell.testing.fakes import HashEmbedder
+class Slow(HashEmbedder):
+    def embed_passages(self, texts):
+        time.sleep(0.002)
+        return super().embed_passages(texts)
+citewell.ingest.run._BATCH_CHUNKS = 1
+signal.signal(signal.SIGINT, signal.default_int_handler)
+Condition = threading.Condition  # what every event and every future is made of
+between = {Condition.__enter__.__code__, Condition._release_save.__code__}
+def run(moment):
+    left = moment
+    def ends(frame, event, argument):
+        nonlocal left
+        if event == "return":
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGINT)
+        return ends
+    with Knowledge.open("memory:", settings=Settings(), embedder=Slow()) as knowledge:
+        sys.settrace(lambda frame, event, argument: ends if frame.f_code in between else None)
+        try:
+            knowledge.ingest_documents(Document(f"{number}", "words") for number in range(4))
+        finally:
+            sys.settrace(None)
+    return left <= 0
+moment = 1
+while True:
+    try:
+        if not run(moment):
+            break
+        raise SystemExit(f"nothing was raised at moment {moment}")
+    except KeyboardInterrupt:
+        moment += 1
+print(moment)
+"""
+
 
 @contextmanager
 def running(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
@@ -252,3 +292,12 @@ def test_ctrl_c_ends_with_130_says_how_to_go_on_and_leaves_a_usable_store(tmp_pa
         }.keys() == held.keys()
         assert_as_filled_in_one_go(knowledge, docs, tmp_path / "fresh")
         assert isinstance(knowledge.embedder, HashEmbedder)
+
+
+@pytest.mark.requirement("INGEST-7", "API-2")
+def test_ctrl_c_as_a_lock_is_taken_or_given_back_leaves_no_thread_waiting_for_it_for_ever(tmp_path: Path) -> None:
+    """At each such moment of the main thread, one run each: Python would raise it there, and the lock stays taken."""
+    with running(INTERRUPTED) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert int(out) > 20

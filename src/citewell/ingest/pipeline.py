@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from citewell.errors import CitewellError
-from citewell.ingest.outcomes import Prepared
+from citewell.ingest.outcomes import Prepared, Source
 from citewell.ingest.write import BatchEmbedder, BatchWriter, Embedded, Stopped
+from citewell.interrupts import CtrlC
 from citewell.model import FileReport
 
 _BATCHES_AHEAD = 2
-_TELL_EVERY_S = 0.5
+_TELL_EVERY_S = 0.1
+"""So long Ctrl-C waits at most where the caller's thread does."""
 
 T = TypeVar("T")
 Reports = list[FileReport]
@@ -28,8 +33,9 @@ Reports = list[FileReport]
 class Pipeline:
     """Takes batches in order; a context manager. `reports` holds what became of their documents, as it comes in.
 
-    While the caller's thread waits, `waiting` is called in it every half second. Leaving it, Ctrl-C included, finishes
-    the writes that are due and drops the rest: what is stored is whole, and no thread is left behind.
+    While the caller's thread waits, `waiting` is called in it ten times a second. Leaving it, Ctrl-C included, finishes
+    the writes that are due and drops the rest: what is stored is whole, and no thread is left behind. Whoever presses
+    Ctrl-C once more meanwhile waits no longer.
     """
 
     def __init__(
@@ -45,10 +51,27 @@ class Pipeline:
         self._last_write: Future[Reports] | None = None
         self._under_way: deque[Future[Future[Reports]]] = deque()
         self._written: deque[Future[Reports]] = deque()
+        self._ctrl_c, self._is_abandoned = CtrlC(), False
         self.reports: Reports = []
 
     def __enter__(self) -> Pipeline:
+        self._ctrl_c.__enter__()
         return self
+
+    def reached(self, items: Iterable[T]) -> Iterator[T]:
+        """The items one by one; Ctrl-C is not held back while one is come by, which may take long."""
+        waiting = iter(items)
+        while held := self._ctrl_c.through(lambda: [*islice(waiting, 1)]):
+            yield held[0]
+
+    def readable(self, sources: Iterable[Source | FileReport]) -> Iterator[Source | FileReport]:
+        """As `reached`; nor is Ctrl-C held back while a source is loaded or read."""
+        through = self._ctrl_c.through
+        for source in self.reached(sources):
+            if isinstance(source, Source):
+                yield replace(source, load=partial(through, source.load), read=partial(through, source.read))
+            else:
+                yield source
 
     def put(self, batch: Sequence[Prepared]) -> None:
         """Start on a batch; waits while too many are on their way.
@@ -73,8 +96,15 @@ class Pipeline:
         """Stop: let the writes that are due come to their end, and collect their reports; raises for none of them."""
         self._stop.set()
         self._gather()  # at once, for whoever interrupts the wait as well
-        self._embedding.shutdown(wait=True, cancel_futures=True)
-        self._writing.shutdown(wait=True)
+        self._embedding.shutdown(wait=False, cancel_futures=True)
+        try:
+            self._wait_for(self._under_way)
+            self._wait_for([self._last_write] if self._last_write else [])
+        except KeyboardInterrupt:
+            self._is_abandoned = True
+            raise
+        self._embedding.shutdown()
+        self._writing.shutdown()
         self._gather()
 
     def _gather(self) -> None:
@@ -104,9 +134,16 @@ class Pipeline:
         self._written.popleft()
 
     def _awaited(self, future: Future[T]) -> T:
-        while not wait([future], timeout=_TELL_EVERY_S).done:
-            self._waiting()
+        self._wait_for([future], self._waiting)
         return future.result()
+
+    def _wait_for(self, futures: Iterable[Future[Any]], waiting: Callable[[], None] = lambda: None) -> None:
+        """Never in one go: Ctrl-C is looked at here, for where it would be raised a lock might be left taken."""
+        self._ctrl_c.look()
+        while pending := [future for future in futures if not future.done()]:
+            if not wait(pending, timeout=_TELL_EVERY_S).done:
+                waiting()
+            self._ctrl_c.look()
 
     def _embed(self, batch: Sequence[Prepared]) -> Future[Reports]:
         if self._stop.is_set():
@@ -127,7 +164,11 @@ class Pipeline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.settle()
+        try:
+            if not self._is_abandoned:
+                self.settle()
+        finally:
+            self._ctrl_c.__exit__(kind, error, traceback)
 
 
 def _succeeded(future: Future[Reports] | Future[Future[Reports]]) -> bool:

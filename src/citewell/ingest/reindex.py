@@ -234,7 +234,7 @@ class _Run:
 
     def _copy(self) -> None:
         batch: list[Prepared] = []
-        for document in exported(self._source):
+        for document in self._pipeline.reached(exported(self._source)):
             outcome = document if isinstance(document, FileReport) else self._prepare(document)
             self._latest = outcome.doc_id
             if isinstance(outcome, Prepared):

@@ -249,7 +249,7 @@ class _Run:
         """Prepare each source and hand full batches on; yields the doc_id of each."""
         batch = _Batch(self._clock)
         moved: list[Moved] = []
-        for source in sources:
+        for source in self._pipeline.readable(sources):
             outcome = source if isinstance(source, FileReport) else self._preparation.prepare(source)
             if isinstance(outcome, Moved):
                 moved.append(outcome)
