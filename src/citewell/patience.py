@@ -114,10 +114,11 @@ class Patience:
 
 
 class Call(Generic[_T]):
-    """One call, and what came of it."""
+    """One call, and what came of it; `milliseconds` from its start to its end, once it is done."""
 
     def __init__(self, owner: Patience, act: Callable[[], _T]) -> None:
         self.done = threading.Event()
+        self.milliseconds = 0.0
         self._owner, self._act, self._context = owner, act, copy_context()
         self._started = time.monotonic()
         self._answer: list[_T] = []
@@ -143,6 +144,7 @@ class Call(Generic[_T]):
             self._answer.append(self._context.run(self._act))
         except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
             self._error = error
+        self.milliseconds = (time.monotonic() - self._started) * 1000
         kept = self._owner.ended(self, worker)
         self.done.set()
         return kept

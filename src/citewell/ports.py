@@ -51,8 +51,9 @@ class KnowledgeSearchPort(Protocol):
 
         `dense`: one dense vector search, filtered by the category if one is given (PORT-4). `hybrid`: the paths
         `dense` (never filtered by category), `dense_filtered` (only with a category) and `lexical`, each asked for
-        `retrieve_k`, run concurrently and fused (PORT-5). Scope, `where` and `exclude_documents` hold on every path.
-        Every hit is reported once, with a Reason per path that found it, ranks from 1 without gaps.
+        `retrieve_k`, run concurrently (on a store at hand, beside the embedding alone) and fused (PORT-5). Scope,
+        `where` and `exclude_documents` hold on every path. Every hit is reported once, with a Reason per path that
+        found it, ranks from 1 without gaps.
 
         Raises:
             StoreError, EmbedderError: every path that should have run failed. One failing path is a degraded
@@ -120,8 +121,8 @@ class Store(Protocol):
     `kept_mark() -> tuple[Mark, int] | None` (how many documents were written since) and `keep_copy(mark, base, parts,
     count) -> bool`: the copy itself, for the next process; it is derived, moves no mark and may be lost at any time.
     `at_hand: bool`: whether this process itself answers, out of memory or files, so that no network can keep a caller.
-    Such a store is asked in the caller's thread: for `mark`, and on a snapshot for a dense path, similarities, chunks,
-    however long they take. Any other is asked in threads that can be left behind, for hints as well.
+    Such a store is asked in the caller's thread, for `mark` and for all that a snapshot answers, one call after another
+    and however long they take. Any other is asked in threads that can be left behind, for hints as well.
 
     `doubt() -> str`: why the contents may not be all that was acknowledged, said with every answer; empty = they are.
     """
@@ -261,7 +262,9 @@ class HintSource(Protocol):
 class Embedder(Protocol):
     """Text -> unit vector. Safe to call from several threads. Same text, same bytes, whatever the batch.
 
-    `count_tokens(text) -> int` is optional; without it Citewell uses a bound by script that is never too low.
+    Two methods are optional. `count_tokens(text) -> int`; without it Citewell uses a bound by script that is never too
+    low. `begin_query(text)`: begins what `embed_query` does, beside the caller; what it returns waits for the vector
+    and the milliseconds that it took. `Knowledge` gives it to every embedder.
     """
 
     @property

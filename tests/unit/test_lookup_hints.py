@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
@@ -245,6 +246,27 @@ def test_only_the_last_sixteen_queries_are_remembered_and_failures_never() -> No
         with pytest.raises(ValueError, match="q"):
             EmbedOnce(failing).embed_query("q")
     assert failing.queries == ["q", "q"]
+
+
+@pytest.mark.requirement("PORT-5")
+def test_a_query_that_was_begun_is_embedded_beside_whoever_waits_for_it_and_once() -> None:
+    gate = threading.Event()
+
+    class Slow(Counting):
+        def embed_query(self, text: str) -> np.ndarray:
+            assert gate.wait(60)
+            return super().embed_query(text)
+
+    slow = Slow()
+    once = EmbedOnce(slow)
+    waits = [once.begin_query("q"), once.begin_query("q")]
+    gate.set()
+    (one, spent), (other, _) = (wait() for wait in waits)
+    assert one.tobytes() == other.tobytes() == once.embed_query("q").tobytes()
+    assert one is not other
+    assert spent > 0
+    assert once.begin_query("q")()[1] == 0.0  # it is remembered
+    assert slow.queries == ["q"]
 
 
 def test_what_the_embedder_offers_beyond_the_port_is_there() -> None:

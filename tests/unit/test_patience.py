@@ -61,6 +61,19 @@ def test_a_late_call_costs_the_limit_counted_from_its_start(calls: Patience, mon
 
 
 @pytest.mark.requirement("PORT-2")
+def test_what_a_call_took_is_known_however_late_it_is_asked_for(
+    calls: Patience, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [5.0]
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    call = calls.start("pass", lambda: now.append(now.pop() + 0.25))
+    assert call.done.wait(60)
+    now[0] = 9.0
+    call.result(60)
+    assert call.milliseconds == 250.0
+
+
+@pytest.mark.requirement("PORT-2")
 def test_what_never_answers_costs_four_threads_of_its_kind_and_others_go_on(calls: Patience) -> None:
     gate = threading.Event()
     asked: list[int] = []

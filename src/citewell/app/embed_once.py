@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
@@ -77,12 +77,19 @@ class EmbedOnce:
         Raises:
             EmbedderUnavailable: it is late, or too many queries before are; and whatever it raises itself.
         """
+        vector, _ = self.begin_query(text)()
+        return vector
+
+    def begin_query(self, text: str) -> Callable[[], tuple[NDArray[np.float32], float]]:
+        """Begin what `embed_query` does; what is returned waits for the vector, and says the milliseconds it took.
+
+        Either raises as `embed_query`.
+        """
         with self._lock:
             held = self._known.get(text)
             if held is not None:
-                return copy(held)
-            call = self._begun(text)
-        return copy(self._awaited(call))
+                return lambda: (copy(held), 0.0)
+            return partial(self._awaited, self._begun(text))
 
     def let_go(self) -> None:
         """Release the threads, having waited a while for those that are busy. Idempotent."""
@@ -103,9 +110,9 @@ class EmbedOnce:
                 raise EmbedderUnavailable("the embedder was let go", way_out="Open the store again.") from error
         return call
 
-    def _awaited(self, call: Call[NDArray[np.float32]]) -> NDArray[np.float32]:
+    def _awaited(self, call: Call[NDArray[np.float32]]) -> tuple[NDArray[np.float32], float]:
         try:
-            return call.result(self._timeout_s)
+            return copy(call.result(self._timeout_s)), call.milliseconds
         except Late as error:
             raise EmbedderUnavailable(
                 f"the query's embedding {error}", way_out="Check the embedder, or raise retrieval.search.timeout."

@@ -218,7 +218,7 @@ KEYS: tuple[Key, ...] = (
         _positive,
         _SEARCH.timeout_s,
         "Seconds after which a lookup goes on without a path, or without the query's embedding. The embedded engine's"
-        " dense path is waited for: no network lies between.",
+        " paths are waited for: no network lies between.",
     ),
     Key(
         "projection.max-items", _optional(_whole(1, _MANY)), _BUDGET.max_items, "The most items that an agent is shown."

@@ -12,9 +12,9 @@ from citewell.errors import CitewellError, StoreError
 from citewell.fusion import Fused
 from citewell.model import Hit, Path, Reason, Scored, StoredChunk
 from citewell.model.making import maker
+from citewell.search.embedding import Embedded
 from citewell.search.honest import checked_similarities
 from citewell.search.on_snapshot import OnSnapshot
-from citewell.search.outcome import Embedded
 
 Rankings = Mapping[Path, Sequence[Scored]]
 

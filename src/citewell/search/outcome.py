@@ -7,20 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from citewell.errors import CitewellError, EmbedderError
+from citewell.errors import CitewellError
 from citewell.model import PATHS, Filters, Path, PathReport, Scored, SearchResponse
-from citewell.ports import Embedder
 from citewell.search.plan import Plan
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
-
-_UNIT_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +20,6 @@ class Outcome:
     report: PathReport
     ranking: tuple[Scored, ...] = ()
     error: CitewellError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """What became of the query's embedding."""
-
-    vector: Vector | None
-    milliseconds: float
-    error: CitewellError | None = None
-
-
-def checked_vector(vector: object, embedder: Embedder) -> Vector:
-    """The query's vector, if it is one: float32 [dimensions], finite, of unit length."""
-    import numpy as np  # noqa: PLC0415 - the rest of this file needs no vectors
-
-    array = np.asarray(vector, dtype=np.float32)
-    if array.shape != (embedder.dimensions,) or not np.isfinite(array).all():
-        raise EmbedderError(
-            f"{embedder.name} gave no vector of {embedder.dimensions} finite numbers for the query",
-            way_out="Check the embedder with citewell.testing.EmbedderContract.",
-        )
-    length = float(np.linalg.norm(array))
-    if abs(length - 1) > _UNIT_TOLERANCE:
-        raise EmbedderError(
-            f"{embedder.name} gave a vector of length {length:.4g} for the query, and vectors have length 1",
-            way_out="Normalise it, as citewell.testing.EmbedderContract asks.",
-        )
-    return array
 
 
 def skipped(path: Path, cause: str) -> Outcome:

@@ -1,9 +1,10 @@
 """One snapshot of the store, and the searches made on it: embed, run the paths, fuse, fetch.
 
-terms; the lexical path starts -> the query is embedded -> the dense paths start -> fuse -> fetch -> SearchResponse
+terms; the embedding begins -> the lexical path starts -> the vector is there -> the dense paths start -> fuse -> fetch
 
-Each call on the snapshot is waited for so long and no longer, and its answer is checked before it is believed. How
-long an embedder is waited for is the embedder's affair.
+What starts runs beside the caller, if the store must be asked over a network; a store at hand answers the caller at
+once, path by path, and only the embedding runs beside it (`on_snapshot` says why). Each call on the snapshot has its
+limit of time there, and its answer is checked before it is believed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import partial
 
 from citewell.analysis import analyze_query
 from citewell.attempts import attempt
-from citewell.errors import EmbedderError, EmbedderUnavailable, StoreError
+from citewell.errors import EmbedderUnavailable, StoreError
 from citewell.fusion import Fused, fuse
 from citewell.model import (
     PATHS,
@@ -32,18 +33,11 @@ from citewell.model import (
 )
 from citewell.patience import Patience
 from citewell.ports import Embedder, KnowledgeSearchPort, Store, check_embedder, embedder_identity
+from citewell.search.embedding import Embedded, begin_embedding
 from citewell.search.hits import Rankings, hit, similarities
 from citewell.search.honest import believable, checked_ranking
 from citewell.search.on_snapshot import OnSnapshot
-from citewell.search.outcome import (
-    Embedded,
-    Outcome,
-    checked_vector,
-    failed,
-    nothing_stored,
-    raise_if_all_failed,
-    skipped,
-)
+from citewell.search.outcome import Outcome, failed, nothing_stored, raise_if_all_failed, skipped
 from citewell.search.plan import Plan, plan
 from citewell.weighing import WEIGHTS, weigh
 
@@ -164,35 +158,29 @@ class _Session:
         return self._calls.run("fetch", "reading the chunks", lambda: self._view.fetch(keys))
 
     def _run(self, request: SearchRequest, planned: Plan, terms: Sequence[str]) -> tuple[dict[Path, Outcome], Embedded]:
-        """The lexical path starts, the query is embedded meanwhile, then the dense paths start.
-
-        The last of these is run, not started: nothing is left to be done meanwhile.
-        """
+        """The lexical path runs beside the embedding, the dense paths when the vector is there."""
         running: dict[Path, Callable[[], Outcome]] = {}
+        embedding = self._embedding(request.query)
         if "lexical" in planned.run:
             running["lexical"] = self._start("lexical", partial(self._view.lexical, terms), request, planned)
-        embedded = self._embed(request.query)
+        self._embedded[request.query] = embedded = embedding()
         outcomes: dict[Path, Outcome] = {path: skipped(path, cause) for path, cause in planned.skipped.items()}
         if embedded.vector is None:
             outcomes |= {path: failed(path, planned.run[path], embedded.error) for path in planned.dense}
         else:
-            find, last = partial(self._view.dense, embedded.vector), planned.dense[-1:]
-            running |= {path: self._start(path, find, request, planned) for path in planned.dense[:-1]}
-            outcomes |= {path: self._start(path, find, request, planned, wait=True)() for path in last}
+            find = partial(self._view.dense, embedded.vector)
+            running |= {path: self._start(path, find, request, planned) for path in planned.dense}
         return outcomes | {path: outcome() for path, outcome in running.items()}, embedded
 
-    def _start(
-        self, path: Path, find: Find, request: SearchRequest, planned: Plan, *, wait: bool = False
-    ) -> Callable[[], Outcome]:
-        """Begin a path's search, or with `wait` have it made when it is waited for; what is returned does wait."""
+    def _start(self, path: Path, find: Find, request: SearchRequest, planned: Plan) -> Callable[[], Outcome]:
+        """Begin a path's search; what is returned waits for what becomes of it."""
         filters, width, clock = planned.run[path], request.retrieve_k, self._parts.clock
         started = clock()
 
         def search() -> tuple[tuple[Scored, ...], float]:
             return checked_ranking(find(width, filters), path, width), (clock() - started) * 1000
 
-        calls = self._calls
-        found = partial(calls.run, path, "the search", search) if wait else calls.start(path, "the search", search)
+        found = self._calls.start(path, "the search", search)
 
         def outcome() -> Outcome:
             done, error = attempt(found, StoreError, f"the {path} path failed")
@@ -205,16 +193,10 @@ class _Session:
 
         return outcome
 
-    def _embed(self, query: str) -> Embedded:
-        if query not in self._embedded:
-            started, embedder = self._parts.clock(), self._parts.embedder
-            vector, error = attempt(
-                lambda: checked_vector(embedder.embed_query(query), embedder),
-                EmbedderError,
-                "the query could not be embedded",
-            )
-            self._embedded[query] = Embedded(vector, (self._parts.clock() - started) * 1000, error)
-        return self._embedded[query]
+    def _embedding(self, query: str) -> Callable[[], Embedded]:
+        """Begin to embed the query, if that was not done in this session; what is returned waits for it."""
+        known = self._embedded.get(query)
+        return begin_embedding(self._parts.embedder, query, self._parts.clock) if known is None else lambda: known
 
     def _respond(self, request: SearchRequest, outcomes: Mapping[Path, Outcome], embedded: Embedded) -> SearchResponse:
         reports = [outcomes[path].report for path in PATHS if path in outcomes]
