@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.adapters.local import candidates, lexical, segments, vectors
+from citewell.adapters.local import candidates, lexical, race, segments, vectors
 from citewell.adapters.local.segments import Postings, Segment
 from citewell.adapters.local.view import View
 from citewell.testing.store_base import random_units
@@ -71,17 +71,25 @@ def test_the_best_rows_are_those_of_the_plain_formula_with_all_that_tie_at_the_c
 
 
 @pytest.mark.requirement("LEX-2")
-def test_giving_up_rows_on_the_way_never_changes_the_answer() -> None:
+@pytest.mark.parametrize("share", [1.0, 0.9, 0.2], ids=["no filter", "most", "a fifth"])
+@pytest.mark.parametrize("rare", [0, 40, 400, 2_000])
+def test_giving_up_rows_on_the_way_never_changes_the_answer(
+    monkeypatch: pytest.MonkeyPatch, rare: int, share: float
+) -> None:
     """Rare terms beside common ones, often and seldom repeated, so that rows are given up early and overtake late."""
+    monkeypatch.setattr(race, "_RARE", 0.0)
+    monkeypatch.setattr(race, "_RARE_AT_LEAST", rare)
     shares = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9]
     counts = (chance.random((3_000, 7)) < shares) * chance.integers(1, 9, (3_000, 7))
     rows = [[term for term, count in enumerate(row) for _ in range(count)] for row in counts.tolist()]
-    view, live = view_of(rows, [True] * 3_000, [1_000, 2_900]), [True] * 3_000
-    for _ in range(60):
-        terms = chance.permutation(7)[: chance.integers(2, 7)].tolist()
-        truth = np.array(bm25(rows, live, terms))
+    live = (chance.random(3_000) < (1.0 if share == 1 else 0.95)).tolist()
+    allowed = None if share == 1 else np.array(live) & (chance.random(3_000) < share)
+    view, added = view_of(rows, live, [1_000, 2_900]), [np.array(bm25(rows, live, [term])) for term in range(7)]
+    for _ in range(20):
+        terms = [*chance.permutation(7)[: chance.integers(2, 7)].tolist(), *chance.integers(0, 7, chance.integers(2))]
+        truth = sum(added[term] for term in terms) * (1 if allowed is None else allowed)
         for k in (1, 2, 5, 40):
-            slots, scores = lexical.best(view, terms, k, None)
+            slots, scores = lexical.best(view, terms, k, allowed)
             assert np.sort(scores)[::-1][:k] == pytest.approx(np.sort(truth[truth > 0])[::-1][:k], rel=1e-12)
             assert scores == pytest.approx(truth[slots], rel=1e-12)
 
@@ -99,6 +107,7 @@ def test_a_row_that_lives_has_a_slot_and_the_slot_has_that_row(
     view = view_of(rows, live, cuts)
     slots = view.slots_of(np.array(asked, dtype=np.int64))
     assert view.rows_of(slots).tolist() == [row for row in asked if 0 <= row < len(live) and live[row]]
+    slots.sort()
     assert view.lengths_of(slots).tolist() == [len(rows[row]) for row in view.rows_of(slots)]
     lengths = [len(row) for row, lives in zip(rows, live, strict=True) if lives]
     assert view.mean_length == (sum(lengths) / len(lengths) if sum(lengths) else 1.0)

@@ -29,8 +29,7 @@ def segment(first: int, rows: list[dict[int, int]]) -> Segment:
 def told(one: Segment) -> list[dict[int, int]]:
     """What a segment holds, row by row, as its postings tell it term by term."""
     rows: list[dict[int, int]] = [{} for _ in range(one.size)]
-    for term in range(11):
-        places, counts = one.postings.of(term)
+    for term, (places, counts) in enumerate(one.postings.of(np.arange(11, dtype=np.int32))):
         assert (np.diff(places) > 0).all()
         for place, count in zip(places.tolist(), counts.tolist(), strict=True):
             rows[place][term] = count

@@ -43,16 +43,16 @@ class Postings:
     places: Int32s
     counts: Counts
 
-    def of(self, term: int) -> tuple[Int32s, Counts]:
-        """The places that hold the term, ascending, and the counts there."""
+    def of(self, terms: Int32s) -> list[tuple[Int32s, Counts]]:
+        """For each of these terms the places that hold it, ascending, and the counts there."""
         if self.starts is None:
-            found = np.flatnonzero(self.terms == term)
-            return self.places[found], self.counts[found]
-        at = int(self.terms.searchsorted(np.int32(term)))
-        if at == self.terms.size or self.terms[at] != term:
-            return self.places[:0], self.counts[:0]
-        start, end = self.starts[at], self.starts[at + 1]
-        return self.places[start:end], self.counts[start:end]
+            found = [np.flatnonzero(self.terms == term) for term in terms]
+            return [(self.places.take(at), self.counts.take(at)) for at in found]
+        at = self.terms.searchsorted(terms)
+        held = self.terms.take(at, mode="clip") == terms if self.terms.size else np.zeros(terms.size, dtype=np.bool_)
+        at *= held  # a term that is missing gets the first one's start twice
+        spans = zip(self.starts.take(at).tolist(), self.starts.take(at + held).tolist(), strict=True)
+        return [(self.places[start:end], self.counts[start:end]) for start, end in spans]
 
     def spread(self) -> Int32s:
         """The term of every posting, in the order of `places`."""

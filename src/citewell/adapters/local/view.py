@@ -84,18 +84,19 @@ class View:
 
     def rows_of(self, slots: Int64s) -> Int64s:
         """The row in each of these slots."""
-        return self._taken([segment.rows for segment in self.segments], slots)
+        rows = np.empty(slots.size, dtype=np.int64)
+        for segment, span in self.parts():
+            here = np.flatnonzero((slots >= span.start) & (slots < span.stop))
+            rows[here] = segment.rows.take(slots.take(here) - span.start)
+        return rows
 
     def lengths_of(self, slots: Int64s) -> Int64s:
-        """How many terms the row in each of these slots has."""
-        return self._taken([segment.lengths for segment in self.segments], slots)
-
-    def _taken(self, arrays: Sequence[Int64s | Int32s], slots: Int64s) -> Int64s:
-        taken = np.empty(slots.size, dtype=np.int64)
-        for array, (_, span) in zip(arrays, self.parts(), strict=True):
-            here = (slots >= span.start) & (slots < span.stop)
-            taken[here] = array[slots[here] - span.start]
-        return taken
+        """How many terms the row in each of these slots, ascending, has."""
+        lengths = np.empty(slots.size, dtype=np.int64)
+        edges = slots.searchsorted(self.bases).tolist()
+        for segment, base, start, end in zip(self.segments, self.bases, edges, edges[1:], strict=False):
+            lengths[start:end] = segment.lengths.take(slots[start:end] - base)
+        return lengths
 
     def slots_of(self, rows: Int64s) -> Int64s:
         """The slot of each row that is live here, in the order of the rows; others are left out."""
