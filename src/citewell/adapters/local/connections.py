@@ -1,6 +1,7 @@
 """Connections to a store's database: a pool that readers take from, and one for whoever holds the write lock.
 
 A reader's transaction is its snapshot: it begins when the reader does, and shows one committed state until it ends.
+Readers of the same state share an era (see eras.py).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from citewell.adapters.local.faults import code_of
+from citewell.adapters.local.eras import Era, Eras
+from citewell.adapters.local.faults import code_of, translated
 from citewell.adapters.local.files import REFUSED, Edition, connect, keep_log_files
 from citewell.adapters.local.schema import check_made
 from citewell.errors import StoreCorrupt, StoreLocked
@@ -28,6 +30,7 @@ class Connections:
         self._read_only = read_only
         self._timeout_s = timeout_s
         self._idle: list[sqlite3.Connection] = []
+        self._eras = Eras()
         self._writer: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._edition: Edition | None = None
@@ -41,12 +44,13 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection within a read transaction that has begun.
+        """A connection within a read transaction that has begun; errors of the body are the caller's own.
 
         Raises:
             StoreLocked: the file was written meanwhile, and no lock kept the writer and this reader apart.
         """
-        connection, known = self._begun()
+        with translated(self._file):
+            connection, known = self._begun()
         try:
             yield connection
             self._check_unwritten()
@@ -75,6 +79,16 @@ class Connections:
             if self._closed:
                 self._close_writer()
 
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Begin a read transaction and look at something, which is what pins its state."""
+        before = self._eras.latest
+        connection.execute("BEGIN")
+        self._eras.begin(connection, connection.execute("PRAGMA data_version").fetchone()[0], before)
+
+    def era_of(self, connection: sqlite3.Connection) -> Era:
+        """The era of the read transaction that this connection is in."""
+        return self._eras.of(connection)
+
     def close(self) -> None:
         """Close every connection that nobody uses, now or when it comes back; the writer's when it has done."""
         with self._lock:
@@ -92,7 +106,7 @@ class Connections:
         for connected in (partial(self._anew, stale) if stale else self._take, self._connected):
             connection = connected()
             try:
-                begin(connection)
+                self.begin(connection)
             except sqlite3.Error as error:
                 failure = error
                 self._close(connection)
@@ -164,6 +178,7 @@ class Connections:
             )
 
     def _give_back(self, connection: sqlite3.Connection, known: int | None) -> None:
+        self._eras.end(connection)
         try:
             connection.rollback()
         except sqlite3.Error:  # it was closed, or is of no more use
@@ -182,12 +197,7 @@ class Connections:
             self._close(writer)
 
     def _close(self, connection: sqlite3.Connection) -> None:
+        self._eras.forget(connection)
         connection.close()
         if not self._read_only:
             keep_log_files(self._file)
-
-
-def begin(connection: sqlite3.Connection) -> None:
-    """Begin a read transaction and look at something, which is what pins its state."""
-    connection.execute("BEGIN")
-    connection.execute("SELECT value FROM meta WHERE name = 'sequence'").fetchone()

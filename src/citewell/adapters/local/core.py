@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from citewell.adapters.local.connections import Connections, begin
+from citewell.adapters.local.connections import Connections
 from citewell.adapters.local.faults import translated
 from citewell.adapters.local.files import bytes_of
 from citewell.adapters.local.filters import Bearers
@@ -82,13 +82,14 @@ class Core:
     @contextmanager
     def snapshot(self) -> Iterator[LocalSnapshot]:
         """A snapshot of what is committed now; errors of the body are the caller's own."""
-        with ExitStack() as stack:
+        with self.connections.reading() as connection:
             with translated(self.file):
-                connection = stack.enter_context(self.connections.reading())
                 snapshot = self._begun(connection)
-            stack.callback(self._keep_what_was_made)
-            stack.callback(snapshot.end)
-            yield snapshot
+            try:
+                yield snapshot
+            finally:
+                snapshot.end()
+                self._keep_what_was_made()
 
     def anew(self) -> Core:
         """The same store, opened by another process."""
@@ -151,12 +152,14 @@ class Core:
         self.connections.close()
 
     def _begun(self, connection: sqlite3.Connection) -> LocalSnapshot:
-        snapshot = LocalSnapshot(connection, self.file, self.index, self._bearers, self._names)
+        sequence = read_meta(connection, "sequence")
         # Another thread may have moved the view on since the transaction began: then it begins again, later.
-        while self.index.sequence > snapshot.sequence:
+        while self.index.sequence > sequence:
             connection.rollback()
-            begin(connection)
-            snapshot = LocalSnapshot(connection, self.file, self.index, self._bearers, self._names)
+            self.connections.begin(connection)
+            sequence = read_meta(connection, "sequence")
+        era = self.connections.era_of(connection)
+        snapshot = LocalSnapshot(connection, self.file, sequence, self.index, self._bearers, self._names, era)
         if self.index.sequence >= 0:
             snapshot.prepare()
         return snapshot

@@ -40,10 +40,20 @@ _NONE: _Properties = (None, {}, ())
 
 _make_chunk = maker(StoredChunk)
 
-_CHUNK_COLUMNS = (
-    "c.row, d.doc_id, c.chunk_index, c.text, d.source, d.title, c.breadcrumb, d.category, d.scope, c.span_start,"
-    " c.span_end, c.page, c.line, c.url, c.digest, d.metadata"
+Described = tuple[str, str, str, str | None, tuple[str, ...] | None, str]
+"""What a document says of each of its chunks: its id, source, title, category, labels, and its metadata as JSON, of
+which each chunk gets a mapping of its own."""
+
+_CHUNKS = (
+    "SELECT c.row, c.document, c.chunk_index, c.text, c.breadcrumb, c.span_start, c.span_end, c.page, c.line, c.url,"
+    " c.digest FROM json_each(?) AS wanted JOIN chunks AS c ON c.row = wanted.value"
 )
+_DESCRIBED = (
+    "SELECT d.id, d.doc_id, d.source, d.title, d.category, d.scope, d.metadata FROM json_each(?) AS wanted"
+    " JOIN documents AS d ON d.id = wanted.value"
+)
+_MOST_DESCRIBED = 50_000
+"""About 40 MB."""
 
 
 @decoded("a binding")
@@ -232,26 +242,53 @@ def storable(text: str) -> bool:
 
 
 @decoded("a chunk")
-def read_chunks(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict[str, StoredChunk]:
-    """The chunks of these rows, by evidence key; `keys` are those of the rows."""
-    found = connection.execute(
-        f"SELECT {_CHUNK_COLUMNS} FROM json_each(?) AS wanted JOIN chunks AS c ON c.row = wanted.value"  # noqa: S608 - a constant
-        " JOIN documents AS d ON d.id = c.document",
-        (json.dumps(sorted(keys)),),  # in the order in which they lie in the file
-    ).fetchall()
+def read_chunks(
+    connection: sqlite3.Connection, keys: Mapping[int, str], known: dict[int, Described]
+) -> dict[str, StoredChunk]:
+    """The chunks of these rows, by evidence key.
+
+    `keys` are those of the rows; `known` is what was read of documents in the transaction's era, and grows.
+    """
+    in_order = repr(sorted(keys))  # in which they lie in the file
+    rows = connection.execute(_CHUNKS, (in_order,)).fetchall()
+    described = _described(connection, [row[1] for row in rows], known)
+    if not all(described):  # documents that went behind the engine's back: their chunks are left out
+        rows = [row for row, document in zip(rows, described, strict=True) if document]
+    documents = [document for document in described if document]
     chunks = {}
-    for (
-        row, doc_id, index, text, source, title, breadcrumb, category, scope, start, end, page, line, url, digest, _
-    ), metadata in zip(found, _parsed([each[-1] for each in found]), strict=True):  # fmt: skip
+    for (row, _, index, text, breadcrumb, start, end, page, line, url, digest), document, metadata in zip(
+        rows, documents, _parsed([document[-1] for document in documents]), strict=True
+    ):
         key = keys[row]
         # A microsecond each; SQLite has no checksums, and evidence is what is cited.
         if hashlib.sha256(text.encode()).hexdigest() != digest:
             raise StoreCorrupt(f"{key} is not the text that was written", way_out=MENDED_BY_INGESTION)
+        doc_id, source, title, category, labels, _ = document
         chunks[key] = _make_chunk(
-            key, doc_id, index, text, source, title, breadcrumb, category, _labels(scope), (start, end),
+            key, doc_id, index, text, source, title, breadcrumb, category, labels, (start, end),
             _locator(page, line, url), metadata, digest,
         )  # fmt: skip
     return chunks
+
+
+def _described(
+    connection: sqlite3.Connection, numbers: Sequence[int], known: dict[int, Described]
+) -> list[Described | None]:
+    """What each of these documents says, by its number; None for one that is not there."""
+    held = [known.get(number) for number in numbers]
+    if all(held):
+        return held
+    # Damage may have left any value for a number.
+    unknown = [number for number in dict.fromkeys(numbers) if number not in known and isinstance(number, int)]
+    found = connection.execute(_DESCRIBED, (repr(unknown),))
+    read = {
+        number: (doc_id, source, title, category, _labels(scope), metadata)
+        for number, doc_id, source, title, category, scope, metadata in found
+    }
+    if len(known) > _MOST_DESCRIBED:
+        known.clear()
+    known |= read
+    return [document or read.get(number) for number, document in zip(numbers, held, strict=True)]
 
 
 def _parsed(texts: Sequence[str]) -> list[dict[str, object]]:
@@ -260,7 +297,7 @@ def _parsed(texts: Sequence[str]) -> list[dict[str, object]]:
     A damaged text may make them more or fewer: the caller must not put them beside others without counting.
     """
     held = json.loads(f"[{','.join(texts)}]")
-    if not all(isinstance(item, dict) for item in held):
+    if any(type(item) is not dict for item in held):
         raise ValueError("metadata is no mapping")
     return list(held)
 

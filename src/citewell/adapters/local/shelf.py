@@ -48,7 +48,7 @@ class Shelf:
         self._folder = folder
         self.damaged: tuple[str, ...] = ()
         """Files that the last `segments` could not use, each with why."""
-        self._as_read: dict[str, tuple[int, ...]] = {}
+        self._as_read: dict[str, tuple[Path, tuple[int, ...]]] = {}
 
     @property
     def _list(self) -> Path:
@@ -124,16 +124,18 @@ class Shelf:
 
     def _mapped(self, name: str, *, thorough: bool) -> Segment:
         file = self._folder / name
-        self._as_read[name] = _look_at(file)
+        self._as_read[name] = (file, _look_at(file))
         return _read(file, thorough=thorough)
 
     def _is_as_read(self, name: str) -> bool:
-        known = self._as_read.get(name)
+        if name not in self._as_read:
+            return True
+        file, known = self._as_read[name]
         try:
-            found = _look_at(self._folder / name)
+            found = _look_at(file)
         except OSError:
             return True
-        return known is None or found == known or found[0] != known[0]
+        return found == known or found[0] != known[0]
 
     def _tidy(self, used: set[str]) -> None:
         for entry in list(os.scandir(self._folder)):

@@ -10,23 +10,24 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from citewell.adapters.local import lexical, vectors
+from citewell.adapters.local.eras import Era
 from citewell.adapters.local.faults import translated
 from citewell.adapters.local.filters import Bearers, allowed_slots
 from citewell.adapters.local.index import Index
 from citewell.adapters.local.reading import count, read_chunks, read_names, rows_of
 from citewell.adapters.local.terms import find_terms
 from citewell.adapters.local.view import View
-from citewell.adapters.local.writing import as_floats, read_meta
+from citewell.adapters.local.writing import as_floats
 from citewell.errors import InvalidRequest, StoreUnreachable
 from citewell.identity import format_key
 from citewell.model import Filters, Scored, StoredChunk
+from citewell.model.making import maker
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,54 +36,68 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 200_000
 
+_make_scored = maker(Scored)
+
 
 class Names:
-    """The doc_id of each document number, remembered: a number stands for the same document for ever."""
+    """How the keys of each document begin, by its number, remembered: a number stands for the same one for ever."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
 
     def of(self, connection: sqlite3.Connection, documents: Sequence[int]) -> list[str]:
-        """The doc_id of each, in order; blank for a number that no document has."""
+        """What a chunk index behind it makes a key of, for each, in order; blank for a number that no document has."""
         known = self._known
-        unknown = sorted({number for number in documents if number not in known})
+        unknown = {number for number in documents if number not in known}
         if unknown:
             if len(known) > _MOST_NAMES:
-                known, unknown = {}, sorted(set(documents))
+                known, unknown = {}, set(documents)
+            read = read_names(connection, sorted(unknown))
             # Replaced, not changed: another thread may be reading it.
-            self._known = known = known | read_names(connection, unknown)
+            self._known = known = known | {number: _stem(doc_id) for number, doc_id in read.items()}
         return [known.get(number, "") for number in documents]
 
 
-@lru_cache(maxsize=65_536)
-def _key(doc_id: str, index: int) -> str:
-    return format_key(doc_id, index)
+def _stem(doc_id: str) -> str:
+    # To make a key takes many times as long as to put an index behind what all keys of a document begin with.
+    return format_key(doc_id, 0).removesuffix("0")
 
 
 class LocalSnapshot:
     """A `citewell.ports.Snapshot` of one read transaction; safe to call from several threads."""
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, index: Index, bearers: Bearers, names: Names
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        sequence: int,
+        index: Index,
+        bearers: Bearers,
+        names: Names,
+        era: Era,
     ) -> None:
-        self.sequence = read_meta(connection, "sequence")
+        self.sequence = sequence
         self._connection: sqlite3.Connection | None = connection
         self._path = path
         self._index = index
         self._bearers = bearers
         self._names = names
+        self._era = era
         self._made: View | None = None
         self._masks: dict[str, Bools | None] = {}
-        self._rows: dict[str, int] = {}
-        """The row of each key that this snapshot has handed out."""
+        self._slots: dict[str, int] = {}
+        """The slot of each key that this snapshot has handed out, within the one view that it has."""
         # A connection serves one thread at a time; what is done with arrays goes on beside it.
         self._turn = threading.RLock()
 
     @property
     def size(self) -> int:
         """Chunks in the store."""
+        made = self._made
+        if made is not None and self._connection is not None:
+            return made.size
         with self._reading() as connection:
-            return count(connection)[1] if self._made is None else self._made.size
+            return count(connection)[1]
 
     def dense(self, vector: NDArray[np.float32], k: int, filters: Filters) -> tuple[Scored, ...]:
         """The k nearest chunks within the filters."""
@@ -101,18 +116,17 @@ class LocalSnapshot:
     def similarities(self, vector: NDArray[np.float32], keys: Sequence[str]) -> Mapping[str, float]:
         """The similarity of each of these chunks, as `dense` scores it."""
         with self._reading() as connection:
-            rows = self._rows_of(connection, keys)
             view = self._view(connection)
-        slots = view.slots_of(np.fromiter(rows.values(), dtype=np.int64, count=len(rows)))
-        scores = vectors.similarities(view, self._checked(vector, view), slots)
-        return dict(zip(rows, scores.tolist(), strict=True))
+            slots = self._slots_of(connection, view, keys)
+        query = self._checked(vector, view)
+        scores = vectors.similarities(view, query, np.array([*slots.values()], dtype=np.int64))
+        return dict(zip(slots, scores.tolist(), strict=True))
 
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
         """The chunks with these keys, in the order of the keys."""
         with self._reading() as connection:
-            wanted = self._rows_of(connection, keys)
-            chunks = read_chunks(connection, {row: key for key, row in wanted.items()})
-        return {key: chunks[key] for key in dict.fromkeys(keys) if key in chunks}
+            chunks = read_chunks(connection, self._keys_by_row(connection, keys), self._era.documents)
+        return {key: chunks[key] for key in keys if key in chunks}
 
     def prepare(self) -> None:
         """Make the view now, so that a write in the meantime can't make it dear."""
@@ -131,10 +145,27 @@ class LocalSnapshot:
                 raise StoreUnreachable("the snapshot has ended", way_out="Take a new one from the store.")
             yield self._connection
 
-    def _rows_of(self, connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, int]:
-        unknown = [key for key in keys if key not in self._rows]
-        known = {key: self._rows[key] for key in keys if key in self._rows}
-        return known | rows_of(connection, unknown) if unknown else known
+    def _slots_of(self, connection: sqlite3.Connection, view: View, keys: Sequence[str]) -> dict[str, int]:
+        known, unknown = self._handed_out(keys)
+        if unknown:
+            rows = rows_of(connection, unknown)
+            slots = view.slots_of(np.array([*rows.values()], dtype=np.int64))
+            known |= zip(rows, slots.tolist(), strict=True)
+        return known
+
+    def _keys_by_row(self, connection: sqlite3.Connection, keys: Sequence[str]) -> dict[int, str]:
+        known, unknown = self._handed_out(keys)
+        found = {row: key for key, row in rows_of(connection, unknown).items()} if unknown else {}
+        if known and self._made is not None:
+            rows = self._made.rows_of(np.array([*known.values()], dtype=np.int64))
+            found |= zip(rows.tolist(), known, strict=True)
+        return found
+
+    def _handed_out(self, keys: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+        """The slots of the keys that this snapshot has handed out, and the other keys."""
+        slots = self._slots
+        known = {key: slots[key] for key in keys if key in slots}
+        return known, [key for key in keys if key not in known] if len(known) < len(keys) else []
 
     def _view(self, connection: sqlite3.Connection) -> View:
         if self._made is None:
@@ -163,11 +194,11 @@ class LocalSnapshot:
         """Best first, equal scores by key, the first k."""
         documents, indexes = view.documents[slots].tolist(), view.indexes[slots].tolist()
         with self._reading() as connection:
-            names = self._names.of(connection, documents)
-        if "" in names:  # a document went behind the engine's back: what the view still has of it is no hit
-            there = np.array(names, dtype=object) != ""
+            stems = self._names.of(connection, documents)
+        if "" in stems:  # a document went behind the engine's back: what the view still has of it is no hit
+            there = np.array(stems, dtype=object) != ""
             return self._ranked(view, slots[there], scores[there], k)
-        keys = [_key(name, index) for name, index in zip(names, indexes, strict=True)]
-        self._rows.update(zip(keys, view.rows_of(slots).tolist(), strict=True))
+        keys = [f"{stem}{index}" for stem, index in zip(stems, indexes, strict=True)]
+        self._slots.update(zip(keys, slots.tolist(), strict=True))
         order = sorted(zip((-scores).tolist(), keys, strict=True))
-        return tuple(Scored(key, -score) for score, key in order[:k])
+        return tuple([_make_scored(key, -score) for score, key in order[:k]])
