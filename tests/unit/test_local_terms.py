@@ -9,7 +9,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from citewell.adapters.local.terms import Dictionary
+from citewell.adapters.local.terms import Dictionary, numbers_of
 
 pytestmark = pytest.mark.requirement("INGEST-7")
 
@@ -64,3 +64,14 @@ def test_a_long_list_of_new_terms_is_entered_whole(table: sqlite3.Connection) ->
     words = [f"term{number}" for number in range(1, 602)]
     assert count(Dictionary(), table, words) == [dict.fromkeys(range(1, 602), 1)]
     assert terms(table) == {word.encode(): number for number, word in enumerate(words, 1)}
+
+
+def test_terms_of_questions_are_asked_of_the_table_once_as_long_as_they_are_remembered(
+    table: sqlite3.Connection,
+) -> None:
+    count(Dictionary(), table, ["pool", "size"])
+    known: dict[str, int] = {}
+    assert numbers_of(table, ["size", "lost", "\ud800", "size"], known) == {"size": 2, "lost": 0, "\ud800": 0}
+    table.execute("DELETE FROM terms")
+    assert numbers_of(table, ["pool", "size", "lost"], known) == {"pool": 0, "size": 2, "lost": 0}
+    assert numbers_of(table, ["size"], {}) == {"size": 0}

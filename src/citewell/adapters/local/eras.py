@@ -19,10 +19,12 @@ class Era:
 
     Attributes:
         documents: what was read of them so far, by number; filled by whoever reads.
+        terms: the number of each that was asked for so far, 0 = it has none; filled likewise.
     """
 
     def __init__(self) -> None:
         self.documents: dict[int, Described] = {}
+        self.terms: dict[str, int] = {}
 
 
 class Eras:

@@ -21,7 +21,7 @@ from citewell.adapters.local.faults import translated
 from citewell.adapters.local.filters import Bearers, allowed_slots
 from citewell.adapters.local.index import Index
 from citewell.adapters.local.reading import count, read_chunks, read_names, rows_of
-from citewell.adapters.local.terms import find_terms
+from citewell.adapters.local.terms import numbers_of
 from citewell.adapters.local.view import View
 from citewell.adapters.local.writing import as_floats
 from citewell.errors import InvalidRequest, StoreUnreachable
@@ -108,10 +108,10 @@ class LocalSnapshot:
     def lexical(self, terms: Sequence[str], k: int, filters: Filters) -> tuple[Scored, ...]:
         """The k best chunks by BM25 within the filters."""
         view, allowed = self._within(filters)
-        words = [term.encode("utf-8", "surrogatepass") for term in terms]
         with self._reading() as connection:
-            known = find_terms(connection, list(dict.fromkeys(words)))
-        return self._ranked(view, *lexical.best(view, [known[word] for word in words if word in known], k, allowed), k)
+            numbers = numbers_of(connection, terms, self._era.terms)
+        held = [numbers[term] for term in terms if numbers[term]]
+        return self._ranked(view, *lexical.best(view, held, k, allowed), k)
 
     def similarities(self, vector: NDArray[np.float32], keys: Sequence[str]) -> Mapping[str, float]:
         """The similarity of each of these chunks, as `dense` scores it."""

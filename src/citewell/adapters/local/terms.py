@@ -13,6 +13,9 @@ from itertools import chain, pairwise
 import numpy as np
 
 _REMEMBERED = 500_000
+_MOST_ASKED = 50_000
+"""Terms of questions that are remembered, at some 150 bytes each."""
+_UNKNOWN = -1
 _ASKED_AT_ONCE = 500
 _ENTERED_AT_ONCE = 250
 _MOST_COUNTED = 65_535
@@ -97,6 +100,24 @@ def find_terms(connection: sqlite3.Connection, words: Sequence[bytes]) -> dict[b
         sql = f"SELECT term, id FROM terms WHERE term IN ({places})"  # noqa: S608 - placeholders only
         found.update(connection.execute(sql, some))
     return found
+
+
+def numbers_of(connection: sqlite3.Connection, terms: Sequence[str], known: dict[str, int]) -> dict[str, int]:
+    """The number of each of these terms, 0 for those that the dictionary lacks.
+
+    `known` holds those of some terms in the same state; what it lacks is asked of the table and added.
+    """
+    numbers = {term: known.get(term, _UNKNOWN) for term in terms}
+    unknown = [term for term, number in numbers.items() if number == _UNKNOWN]
+    if unknown:
+        words = [term.encode("utf-8", "surrogatepass") for term in unknown]
+        found = find_terms(connection, words)
+        learnt = {term: found.get(word, 0) for term, word in zip(unknown, words, strict=True)}
+        if len(known) > _MOST_ASKED:
+            known.clear()
+        known.update(learnt)
+        numbers |= learnt
+    return numbers
 
 
 def counted(texts: Sequence[Sequence[str]], numbers: Mapping[str, int]) -> Counted:
