@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from citewell.errors import InvalidRequest
 
@@ -90,6 +90,14 @@ def is_number(value: object) -> bool:
     return type(value) is float or (isinstance(value, _NUMBERS) and not isinstance(value, bool))
 
 
+def all_floats(values: Collection[object]) -> TypeGuard[Collection[float]]:
+    """Whether every value is a built-in float and finite: most lists of numbers are, and seen as a whole that is quick.
+
+    What isn't may be a number all the same; to say so of each is left to the caller.
+    """
+    return set(map(type, values)) <= {float} and all(map(math.isfinite, values))  # type: ignore[arg-type]  # all floats
+
+
 def check_text(name: str, value: object) -> str:
     """A text.
 
@@ -124,6 +132,8 @@ def check_texts(name: str, value: object, *, wanted: str = "a list of texts") ->
         InvalidRequest: it is no list, or holds something else.
     """
     texts = check_list(name, value, wanted=wanted)
+    if set(map(type, texts)) <= {str}:  # most are, and the whole is seen in a tenth of the time
+        return texts
     for text in texts:
         if not isinstance(text, str):
             raise InvalidRequest(f"{name} can't hold {shown(text)}", way_out=f"Give {wanted}.")
@@ -138,6 +148,8 @@ def check_mapping(name: str, value: object, *, wanted: str = "a mapping with tex
     """
     if not isinstance(value, Mapping):
         raise refusal(name, value, wanted)
+    if set(map(type, value)) <= {str}:
+        return value
     for key in value:
         if not isinstance(key, str):
             raise InvalidRequest(f"{name} can't have a key {shown(key)}", way_out=f"Give {wanted}.")

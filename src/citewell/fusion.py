@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from citewell.checks import as_number, check_mapping, check_number, check_texts, is_number, refusal
+from citewell.checks import all_floats, as_number, check_mapping, check_number, check_texts, is_number, refusal
 from citewell.errors import InvalidRequest
 from citewell.model import PATHS
 from citewell.model.making import maker
@@ -71,9 +71,14 @@ def fuse(
     known = _checked_similarity({} if similarity is None else similarity)
     shares = {path: weighed.get(path, 1.0) for path in lists}
     _check_total(shares.values())
-    ranks = _ranks_by_key(lists)
-    fused = [_make_fused(key, _score(found, constant, shares), found) for key, found in ranks.items()]
-    return tuple(sorted(fused, key=lambda entry: _place(entry, known)))
+    ranks, scores = _ranks_and_scores(lists, constant, shares)
+    order = sorted(
+        [
+            (-scores[key], min(found.values()), key not in known, -known.get(key, 0.0), key)
+            for key, found in ranks.items()
+        ]
+    )
+    return tuple([_make_fused(key, scores[key], ranks[key]) for *_, key in order])
 
 
 def check_weights(weights: Mapping[str, float], *, paths: Sequence[str] = PATHS) -> None:
@@ -129,6 +134,8 @@ def _checked_weights(weights: object, known: Collection[str]) -> dict[str, float
 def _checked_similarity(similarity: object) -> dict[str, float]:
     """Those that are known; None and NaN are not."""
     given = check_mapping("similarity", similarity, wanted="a number for each evidence key")
+    if all_floats(given.values()):
+        return dict(given)
     known: dict[str, float] = {}
     for key, value in given.items():
         number = as_number(value)
@@ -144,23 +151,20 @@ def _check_total(weights: Collection[float]) -> None:
         raise InvalidRequest("the weights add up to infinity", way_out="Give smaller weights; only their ratio counts.")
 
 
-def _ranks_by_key(rankings: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
+def _ranks_and_scores(
+    rankings: Mapping[str, Sequence[str]], k: float, weights: Mapping[str, float]
+) -> tuple[dict[str, dict[str, int]], dict[str, float]]:
+    """By key: its best rank in each path that found it, and the sum of its votes."""
     ranks: dict[str, dict[str, int]] = {}
+    votes: dict[str, list[float]] = {}
     for path, keys in rankings.items():
+        weight = weights[path]
         for rank, key in enumerate(keys, start=1):
             found = ranks.get(key)
             if found is None:
-                ranks[key] = {path: rank}
+                ranks[key], votes[key] = {path: rank}, [weight / (k + rank)]
             elif path not in found:
                 found[path] = rank
-    return ranks
-
-
-def _score(ranks: Mapping[str, int], k: float, weights: Mapping[str, float]) -> float:
+                votes[key].append(weight / (k + rank))
     # fsum rounds once, so that the same votes give the same score in whatever order they are added.
-    return math.fsum([weights[path] / (k + rank) for path, rank in ranks.items()])
-
-
-def _place(entry: Fused, similarity: Mapping[str, float]) -> tuple[float, int, bool, float, str]:
-    key = entry.key
-    return (-entry.score, min(entry.ranks.values()), key not in similarity, -similarity.get(key, 0.0), key)
+    return ranks, {key: math.fsum(given) for key, given in votes.items()}

@@ -168,7 +168,6 @@ class Lookup:
         seen, no_memory = self._seen(request, evidence)
         laps.mark("session")
 
-        first = {hit.evidence_key for hit in response.hits}
         return LookupResult(
             query=request.query,
             status=_status(response, visible, evidence, seen.whole),
@@ -182,11 +181,11 @@ class Lookup:
                 settings=_settings(request),
                 paths=response.paths,
                 weights=response.weights,
-                candidates=tuple(hit.without_text() for hit in ranked.hits),
+                candidates=tuple([hit.without_text() for hit in ranked.hits]),
                 dropped=refined.dropped,
                 kept_identifiers=refined.kept_identifiers,
                 out_of_scope=visible.leaked,
-                refill=None if further is None else tuple(b.evidence_key for b in kept if b.evidence_key not in first),
+                refill=None if further is None else _brought(kept, response),
                 refill_paths=() if further is None else further.paths,
                 distinct_documents=len({block.doc_id or block.source or block.evidence_key for block in kept}),
                 notes=(*request.notes, *filter(None, [hinted.note])),
@@ -237,6 +236,12 @@ def _refill(
     return port.search(replace(_search_request(request), exclude_documents=tuple(sorted(full))))
 
 
+def _brought(kept: tuple[EvidenceBlock, ...], response: SearchResponse) -> tuple[str, ...]:
+    """The keys of evidence that the first search didn't find."""
+    first = {hit.evidence_key for hit in response.hits}
+    return tuple(block.evidence_key for block in kept if block.evidence_key not in first)
+
+
 def _search_request(request: LookupRequest) -> SearchRequest:
     return SearchRequest(
         query=request.query,
@@ -250,11 +255,11 @@ def _search_request(request: LookupRequest) -> SearchRequest:
 
 def _within_scope(response: SearchResponse, request: LookupRequest) -> _Visible:
     """Scope is the search's business; this second look keeps one forgotten filter from becoming a leak (SAFE-1)."""
-    visible = tuple(hit for hit in response.hits if is_visible(hit.scope, request.scope))
     leaked = [hit.evidence_key for hit in response.hits if not is_visible(hit.scope, request.scope)]
-    if leaked:
-        _log.error("a path returned %d hits outside the caller's scope; they were dropped: %s", len(leaked), leaked)
-    return _Visible(visible, len(leaked))
+    if not leaked:
+        return _Visible(tuple(response.hits), 0)
+    _log.error("a path returned %d hits outside the caller's scope; they were dropped: %s", len(leaked), leaked)
+    return _Visible(tuple(hit for hit in response.hits if is_visible(hit.scope, request.scope)), len(leaked))
 
 
 def _refine(hits: tuple[Hit, ...], request: LookupRequest) -> Refined:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from citewell.checks import check_count, check_list, check_number, check_texts, refusal
@@ -102,10 +103,10 @@ def refine(
         _drop(position, candidate, "return_n", f"place {place} > {places}")
         for place, (position, candidate) in enumerate(beyond, start=places + 1)
     ]
-    dropped = sorted([*repeated, *below, *crowding, *cut], key=lambda drop: drop[0])
+    dropped = sorted([*repeated, *below, *crowding, *cut], key=itemgetter(0))
     return Refined(
-        kept=tuple(candidate for _, candidate in kept),
-        dropped=tuple(drop for _, drop in dropped),
+        kept=tuple([candidate for _, candidate in kept]),
+        dropped=tuple([drop for _, drop in dropped]),
         kept_identifiers=tuple(c.evidence_key for _, c in kept if c.evidence_key in excepted),
     )
 
@@ -151,7 +152,10 @@ def holds_identifiers(candidate: Candidate, identifiers: Iterable[str]) -> bool:
 
 
 def _checked(candidates: object) -> list[Candidate]:
-    return [_check_candidate(candidate) for candidate in check_list("candidates", candidates)]
+    listed = check_list("candidates", candidates)
+    if all(issubclass(kind, Candidate) for kind in set(map(type, listed))):  # most are of one class
+        return listed
+    return [_check_candidate(candidate) for candidate in listed]
 
 
 def _check_candidate(candidate: object) -> Candidate:
@@ -242,11 +246,11 @@ def _capped(placed: _Placed, cap: int) -> tuple[_Placed, _Drops]:
     crowding: _Drops = []
     for position, candidate in placed:
         document = _document(candidate)
-        counts[document] = counts.get(document, 0) + 1
-        if counts[document] <= cap:
+        counts[document] = number = counts.get(document, 0) + 1
+        if number <= cap:
             within.append((position, candidate))
         else:
-            detail = f"number {counts[document]} of {document[0]} {document[1]!r}, at most {cap}"
+            detail = f"number {number} of {document[0]} {document[1]!r}, at most {cap}"
             crowding.append(_drop(position, candidate, "document_cap", detail))
     return within, crowding
 

@@ -6,11 +6,11 @@ These values don't know how candidates were found, nor how an agent will see the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from citewell.model.documents import Locator
-from citewell.model.making import maker
+from citewell.model.making import maker_in_order
 
 if TYPE_CHECKING:
     from citewell.model.search import PathReport
@@ -66,33 +66,52 @@ class Candidate:
     digest: str = ""
 
     def without_text(self) -> Candidate:
-        """For the trace. Spelt out, for a lookup does this to a hundred, and `replace` takes four times as long."""
+        """For the trace. Spelt out, in the order of the fields: a lookup does this to a hundred."""
         return _make_candidate(
-            evidence_key=self.evidence_key,
-            doc_id=self.doc_id,
-            chunk_index=self.chunk_index,
-            source=self.source,
-            title=self.title,
-            breadcrumb=self.breadcrumb,
-            category=self.category,
-            similarity=self.similarity,
-            lexical_score=self.lexical_score,
-            fused_score=self.fused_score,
-            rerank_score=self.rerank_score,
-            reasons=self.reasons,
-            span=self.span,
-            locator=self.locator,
-            metadata=self.metadata,
-            digest=self.digest,
+            self.evidence_key,
+            self.doc_id,
+            self.chunk_index,
+            "",
+            self.source,
+            self.title,
+            self.breadcrumb,
+            self.category,
+            self.similarity,
+            self.lexical_score,
+            self.fused_score,
+            self.rerank_score,
+            self.reasons,
+            self.span,
+            self.locator,
+            self.metadata,
+            self.digest,
         )
 
     def as_block(self) -> EvidenceBlock:
         """As evidence, without what only the search needed: the labels that the document bears."""
-        return _make_block(**{name: getattr(self, name) for name in _NAMES})
+        return _make_block(
+            self.evidence_key,
+            self.doc_id,
+            self.chunk_index,
+            self.text,
+            self.source,
+            self.title,
+            self.breadcrumb,
+            self.category,
+            self.similarity,
+            self.lexical_score,
+            self.fused_score,
+            self.rerank_score,
+            self.reasons,
+            self.span,
+            self.locator,
+            self.metadata,
+            self.digest,
+            "hit",
+        )
 
 
-_make_candidate = maker(Candidate)
-_NAMES = tuple(part.name for part in fields(Candidate))
+_make_candidate = maker_in_order(Candidate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +144,7 @@ class EvidenceBlock(Candidate):
         }
 
 
-_make_block = maker(EvidenceBlock)
+_make_block = maker_in_order(EvidenceBlock)
 
 
 @dataclass(frozen=True, slots=True)

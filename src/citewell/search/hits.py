@@ -11,14 +11,14 @@ from citewell.attempts import attempt
 from citewell.errors import CitewellError, StoreError
 from citewell.fusion import Fused
 from citewell.model import Hit, Path, Reason, Scored, StoredChunk
-from citewell.model.making import maker
+from citewell.model.making import maker, maker_in_order
 from citewell.search.embedding import Embedded
 from citewell.search.honest import checked_similarities
 from citewell.search.on_snapshot import OnSnapshot
 
 Rankings = Mapping[Path, Sequence[Scored]]
 
-_make_hit, _make_reason = maker(Hit), maker(Reason)
+_make_hit, _make_reason = maker_in_order(Hit), maker(Reason)
 
 
 def similarities(
@@ -45,33 +45,35 @@ def similarities(
     return {**known, **(further or {})}, error
 
 
-def hit(
-    entry: Fused,
-    chunk: StoredChunk,
-    rankings: Rankings,
-    similarity: Mapping[str, float],
-    *,
-    fused: bool,
-) -> Hit:
-    """One hit; reasons in the order of the rankings, `fused` = whether the fused score means anything (hybrid mode)."""
-    ranks = entry.ranks
-    scores = {path: found[ranks[path] - 1].score for path, found in rankings.items() if path in ranks}
-    return _make_hit(
-        evidence_key=chunk.evidence_key,
-        doc_id=chunk.doc_id,
-        chunk_index=chunk.chunk_index,
-        text=chunk.text,
-        source=chunk.source,
-        title=chunk.title,
-        breadcrumb=chunk.breadcrumb,
-        category=chunk.category,
-        similarity=similarity.get(entry.key),
-        lexical_score=scores.get("lexical"),
-        fused_score=entry.score if fused else None,
-        reasons=tuple([_make_reason(path, ranks[path], score) for path, score in scores.items()]),
-        span=chunk.span,
-        locator=chunk.locator,
-        metadata=chunk.metadata,
-        digest=chunk.digest,
-        scope=chunk.scope,
+def reasons(rankings: Rankings) -> dict[str, list[Reason]]:
+    """Why each key was found: a reason per path that found it, in the order of the rankings."""
+    found: dict[str, list[Reason]] = {}
+    for path, ranking in rankings.items():
+        for rank, scored in enumerate(ranking, start=1):
+            found.setdefault(scored.key, []).append(_make_reason(path, rank, scored.score))
+    return found
+
+
+def hit(entry: Fused, chunk: StoredChunk, found: Sequence[Reason], similarity: float | None, *, fused: bool) -> Hit:
+    """One hit; `found` = why, in the order of PATHS; `fused` = whether that score means anything (hybrid mode)."""
+    last = found[-1]
+    return _make_hit(  # in the order of the fields of a Hit
+        chunk.evidence_key,
+        chunk.doc_id,
+        chunk.chunk_index,
+        chunk.text,
+        chunk.source,
+        chunk.title,
+        chunk.breadcrumb,
+        chunk.category,
+        similarity,
+        last.score if last.path == "lexical" else None,
+        entry.score if fused else None,
+        None,  # no reranker was asked yet
+        tuple(found),
+        chunk.span,
+        chunk.locator,
+        chunk.metadata,
+        chunk.digest,
+        chunk.scope,
     )

@@ -7,16 +7,15 @@ of steps and no engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from citewell.checks import is_number, shown
+from citewell.checks import all_floats, is_number, shown
 from citewell.errors import StoreError
 from citewell.filtering import has_all
 from citewell.model import Path, Scored, SearchRequest, StoredChunk
 
-_ROUNDING = 1e-4
-"""Beyond 1 a similarity may be rounded so far by whoever computes in 32 bits."""
+_MOST = 1 + 1e-4
+"""So far beyond 1 a similarity may be rounded by whoever computes in 32 bits."""
 
 
 def checked_ranking(found: object, path: Path, most: int) -> tuple[Scored, ...]:
@@ -31,12 +30,13 @@ def checked_ranking(found: object, path: Path, most: int) -> tuple[Scored, ...]:
     for hit in ranking:
         if not isinstance(hit, Scored) or not isinstance(hit.key, str):
             raise _broken(f"a search answered {shown(hit)} as a hit")
-        _check_score(hit.key, hit.score, is_similarity=path != "lexical")
+    keys, scores = [hit.key for hit in ranking], [hit.score for hit in ranking]
+    _check_scores(keys, scores, are_similarities=path != "lexical")
     if len(ranking) > most:
         raise _broken(f"a search answered {len(ranking)} hits where {most} were asked for")
-    if len({hit.key for hit in ranking}) < len(ranking):
+    if len(set(keys)) < len(keys):
         raise _broken("a search answered a key twice")
-    if any(one.score < other.score for one, other in pairwise(ranking)):
+    if scores != sorted(scores, reverse=True):
         raise _broken("a search answered hits out of order")
     return ranking
 
@@ -49,16 +49,19 @@ def checked_similarities(found: object, keys: Sequence[str]) -> dict[str, float]
     """
     if not isinstance(found, Mapping) or not found.keys() <= set(keys):
         raise _broken("similarities were answered of other chunks than asked for")
-    for key, score in found.items():
-        _check_score(key, score, is_similarity=True)
+    _check_scores(found.keys(), found.values(), are_similarities=True)
     return dict(found)
 
 
-def _check_score(key: str, score: object, *, is_similarity: bool) -> None:
-    if not is_number(score) or not math.isfinite(score):  # type: ignore[arg-type]  # it is a number
-        raise _broken(f"{key} was answered with the score {shown(score)}")
-    if is_similarity and abs(score) > 1 + _ROUNDING:  # type: ignore[arg-type]  # as above
-        raise _broken(f"{key} was answered with the similarity {shown(score)}")
+def _check_scores(keys: Iterable[str], scores: Collection[object], *, are_similarities: bool) -> None:
+    """Looks at all scores at once, and at one after another only to say which it is."""
+    if all_floats(scores) and not (are_similarities and any(abs(score) > _MOST for score in scores)):
+        return
+    for key, score in zip(keys, scores, strict=True):
+        if not is_number(score) or not math.isfinite(score):  # type: ignore[arg-type]  # it is a number
+            raise _broken(f"{key} was answered with the score {shown(score)}")
+        if are_similarities and abs(score) > _MOST:  # type: ignore[arg-type]  # as above
+            raise _broken(f"{key} was answered with the similarity {shown(score)}")
 
 
 def _broken(what: str) -> StoreError:
@@ -76,7 +79,7 @@ def believable(
     if not isinstance(found, Mapping):
         raise _broken(f"chunks were answered as {shown(found)}")
     chunks = {key: chunk for key, chunk in found.items() if _is_asked_for(key, chunk, request)}
-    lost = {path: sum(hit.key not in chunks for hit in ranking) for path, ranking in rankings.items()}
+    lost = {path: len({hit.key for hit in ranking} - chunks.keys()) for path, ranking in rankings.items()}
     return chunks, [
         f"{path}: {count} of its {len(rankings[path])} hits are not there or outside the filters, and were dropped"
         for path, count in lost.items()

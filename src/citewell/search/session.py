@@ -34,7 +34,7 @@ from citewell.model import (
 from citewell.patience import Patience
 from citewell.ports import Embedder, KnowledgeSearchPort, Store, check_embedder, embedder_identity
 from citewell.search.embedding import Embedded, begin_embedding
-from citewell.search.hits import Rankings, hit, similarities
+from citewell.search.hits import Rankings, hit, reasons, similarities
 from citewell.search.honest import believable, checked_ranking
 from citewell.search.on_snapshot import OnSnapshot
 from citewell.search.outcome import Outcome, failed, nothing_stored, raise_if_all_failed, skipped
@@ -206,12 +206,15 @@ class _Session:
         weights = self._weights(request.query, rankings) if hybrid else {}
         fused = self._fuse(rankings, weights, similarity)
         chunks, doubts = believable(self.fetch([entry.key for entry in fused]), rankings, request)
+        found = reasons(rankings)
         causes = [report.cause for report in reports if report.status == "failed"] + doubts
         return SearchResponse(
             hits=tuple(
-                hit(entry, chunks[entry.key], rankings, similarity, fused=hybrid)
-                for entry in fused
-                if entry.key in chunks
+                [
+                    hit(entry, chunks[entry.key], found[entry.key], similarity.get(entry.key), fused=hybrid)
+                    for entry in fused
+                    if entry.key in chunks
+                ]
             ),
             paths=tuple(reports),
             degraded=tuple(causes if causes or not missing else [f"similarity: {missing.message}"]),
