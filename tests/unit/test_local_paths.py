@@ -125,7 +125,7 @@ def coded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes for small segments too, and few candidates."""
     monkeypatch.setattr(segments, "CODED_FROM", 100)
     monkeypatch.setattr(vectors, "EXACT_UP_TO", 0)
-    monkeypatch.setattr(candidates, "_FINE", 800)
+    monkeypatch.setattr(candidates, "_MOST_SCORED", 800)
     monkeypatch.setattr(candidates, "_MOST_SCORED", 800)
 
 
