@@ -115,7 +115,9 @@ def process(program: str, *arguments: object) -> Iterator[subprocess.Popen[str]]
 
 def line_of(started: subprocess.Popen[str]) -> str:
     assert started.stdout is not None
-    return started.stdout.readline().strip()
+    line = started.stdout.readline()
+    assert line, "the process ended"  # else whoever waits for a certain line waits for ever
+    return line.strip()
 
 
 def go(started: subprocess.Popen[str]) -> None:

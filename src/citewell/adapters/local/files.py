@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citewell.adapters.local.faults import code_of
+from citewell.adapters.local.regular import check_regular
 from citewell.errors import StoreLocked
 
 _ATTEMPTS = 8
@@ -58,7 +59,14 @@ def connect(file: Path, *, read_only: bool, timeout_s: float) -> tuple[sqlite3.C
 
     Readers never wait for a writer (WAL). A commit is on the disk when it returns (`synchronous=FULL`): what was
     acknowledged survives a power failure, too.
+
+    Raises:
+        StoreUnreachable: a pipe, a folder or a device has the name of one of its files.
+        StoreLocked: another file takes its name each time that it is opened.
+        sqlite3.Error, OSError: it can't be opened.
     """
+    for name in (file, *_beside(file)):
+        check_regular(name)
     for attempt in range(_ATTEMPTS):
         shared, frozen = _edition(file, frozen=False), _edition(file, frozen=True)
         try:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from citewell.adapters.local.regular import opened
 from citewell.errors import StoreLocked
 
 _FIRST_PAUSE_S = 0.005
@@ -40,13 +41,14 @@ class WriteLock:
 
         Raises:
             StoreLocked: another writer held it all that time; names it.
+            StoreUnreachable: a pipe, a folder or a device has the file's name.
             OSError: the file can't be made or written.
         """
         deadline = time.monotonic() + patience_s
         if not self._turn.acquire(timeout=max(patience_s, 0.0)):
             raise self._refusal(patience_s, f"another thread of this process (pid {os.getpid()})")
         try:
-            descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = opened(self._file, os.O_RDWR | os.O_CREAT)
             try:
                 self._wait(descriptor, deadline, patience_s)
                 yield

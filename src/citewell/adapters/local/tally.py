@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from citewell.adapters.local.locks import NAME_LENGTH
+from citewell.adapters.local.regular import opened
+from citewell.errors import StoreUnreachable
 
 _LENGTH = 80
 
@@ -21,8 +23,8 @@ _LENGTH = 80
 def note(lock: Path, sequence: int) -> None:
     """Write it down, for the holder of the lock; where that fails, it is left."""
     text = json.dumps({"sequence": sequence, "check": _check(sequence)})
-    with suppress(OSError):
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CLOEXEC)
+    with suppress(OSError, StoreUnreachable):
+        descriptor = opened(lock, os.O_WRONLY)
         try:
             os.pwrite(descriptor, text.ljust(_LENGTH).encode(), NAME_LENGTH)
         finally:
@@ -32,14 +34,14 @@ def note(lock: Path, sequence: int) -> None:
 def noted(lock: Path) -> int:
     """The sequence that was noted; 0 if none was, or it can't be read."""
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = opened(lock, os.O_RDONLY)
         try:
             said = json.loads(os.pread(descriptor, _LENGTH, NAME_LENGTH))
         finally:
             os.close(descriptor)
         sequence = int(said["sequence"])
         return sequence if said["check"] == _check(sequence) else 0
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (OSError, StoreUnreachable, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0
 
 
