@@ -424,7 +424,7 @@ def test_vectors_stay_within_their_bytes_and_documents_beyond_are_found_by_their
 
 @pytest.mark.requirement("L0-1", "SAFE-1")
 def test_among_many_documents_the_closest_are_found_as_if_each_was_compared() -> None:
-    """In 64 random directions of 512: the 5 best of 3,000 clustered documents, within a scope too."""
+    """By 255 random planes: the 5 best of 3,000 clustered documents in 512 dimensions, within a scope too."""
     rng = np.random.default_rng(5)
     middles = rng.normal(size=(300, 512))
     centres = (middles[rng.integers(0, 300, 3_000)] + 0.7 * rng.normal(size=(3_000, 512))).astype(np.float32)

@@ -6,7 +6,7 @@ Scores are rounded as if every document was scored, a term after the other. It k
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holders:
-    """The documents that hold a term.
+    """The documents that hold a term; at least one does.
 
     Attributes:
         slots: int32 [holders], ascending.
@@ -49,14 +49,15 @@ class Holders:
         """A bound of what the term adds to a score."""
         return self.weight * (_K1 + 1)
 
-    def among(self, slots: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-        """Of these slots, which hold the term, and where among the holders each is."""
+    def spots_at(self, slots: NDArray[np.int32]) -> list[int | None]:
+        """Of each of these slots, in which text the term occurs first; None if it doesn't."""
         at = self.slots.searchsorted(slots)
-        held = self.slots.take(at, mode="clip") == slots if self.slots.size else np.zeros(slots.size, np.bool_)
-        return zip(np.flatnonzero(held).tolist(), at[held].tolist(), strict=True)
+        holds = (self.slots.take(at, mode="clip") == slots).tolist()
+        spots = self.spots.take(at, mode="clip").tolist()
+        return [spot if held else None for spot, held in zip(spots, holds, strict=True)]
 
     def counts_at(self, slots: NDArray[np.int32]) -> NDArray[np.uint16]:
-        """Uint16 [slots]: how often the term occurs in each; there are holders."""
+        """Uint16 [slots]: how often the term occurs in each."""
         at = self.slots.searchsorted(slots)
         found: NDArray[np.uint16] = self.counts.take(at, mode="clip") * (self.slots.take(at, mode="clip") == slots)
         return found

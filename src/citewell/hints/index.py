@@ -21,6 +21,7 @@ from citewell.hints.column import Column
 from citewell.hints.metadata import fields
 from citewell.hints.near import Near
 from citewell.hints.postings import Postings, digests_of, merged
+from citewell.hints.top import kth
 from citewell.model import Filters
 from citewell.model.catalogue import Catalogued
 from citewell.scope import is_visible
@@ -62,7 +63,7 @@ class CatalogueIndex:
         self._bases: list[int] = [0]
         self._near: Near | None = None
         self._norms: NDArray[np.float32] | None = None
-        self._asked: tuple[tuple[str, ...], list[Holders]] | None = None
+        self._asked: tuple[tuple[str, ...], list[tuple[str, Holders]]] | None = None
         self._seen: tuple[Filters, Mask] | None = None
         for block in blocks:
             self._append(block)
@@ -137,7 +138,7 @@ class CatalogueIndex:
 
     def by_words(self, terms: Sequence[str], k: int, filters: Filters) -> list[str]:
         """The k best documents by BM25 over title, headings, source and category that hold a term; ties by doc_id."""
-        found = [holders for holders in self._holders(terms) if holders.slots.size] if self._slots else []
+        found = [holders for _, holders in self._holders(terms)] if self._slots else []
         if not found:
             return []
         if self._norms is None:
@@ -152,15 +153,17 @@ class CatalogueIndex:
         self._near = self._near or Near(self._dimensions)
         slots, scores = self._near.scores(centres, vector, None if allowed is None else allowed[: len(centres)])
         # A document without a centre has zeros there, and lies in no direction.
-        return self._best(slots[scores != 0], scores[scores != 0], k)
+        pointing = scores != 0
+        return self._best(slots[pointing], scores[pointing], k)
 
     def held(self, doc_ids: Sequence[str], terms: Sequence[str]) -> list[dict[str, list[str]]]:
         """Of each of these documents the terms that it holds, in order, by the first of SPOTS where each stands."""
         slots = np.array([self._slots[doc_id] for doc_id in doc_ids], np.int32)
         held: list[dict[str, list[str]]] = [{} for _ in doc_ids]
-        for term, holders in zip(terms, self._holders(terms), strict=True):
-            for place, at in holders.among(slots):
-                held[place].setdefault(SPOTS[holders.spots[at]], []).append(term)
+        for term, holders in self._holders(terms):
+            for mine, spot in zip(held, holders.spots_at(slots), strict=True):
+                if spot is not None:
+                    mine.setdefault(SPOTS[spot], []).append(term)
         return held
 
     @property
@@ -243,16 +246,16 @@ class CatalogueIndex:
         total = self._lengths.values[self._live.values].sum(dtype=np.float64)
         return float(np.float32(total) / np.float32(len(self._slots))) if self._slots else 1.0
 
-    def _holders(self, terms: Sequence[str]) -> list[Holders]:
-        """Of each term; remembered, for a question is asked for them twice."""
+    def _holders(self, terms: Sequence[str]) -> list[tuple[str, Holders]]:
+        """Each of these terms that a document holds, in order; remembered, for a question is asked for them twice."""
         if self._asked is None or self._asked[0] != tuple(terms):
             digests = digests_of(terms)
             runs = [run.holders(digests) for run in self._runs]
-            self._asked = tuple(terms), [self._weighed([run[at] for run in runs]) for at in range(len(terms))]
+            found = ((term, [run[at] for run in runs if at in run]) for at, term in enumerate(terms))
+            self._asked = tuple(terms), [(term, self._weighed(held)) for term, held in found if held]
         return self._asked[1]
 
-    def _weighed(self, found: list[tuple[NDArray[Any], ...]]) -> Holders:
-        held = found if len(found) == 1 else [run for run in found if run[0].size] or found[:1]
+    def _weighed(self, held: Sequence[tuple[NDArray[Any], ...]]) -> Holders:
         slots, counts, spots = held[0] if len(held) == 1 else map(np.concatenate, zip(*held, strict=True))
         all_live = len(self._slots) == len(self._doc_ids)
         holders = slots.size if all_live else int(np.count_nonzero(self._live.values[slots]))
@@ -280,8 +283,8 @@ class CatalogueIndex:
 
     def _best(self, slots: NDArray[np.intp], scores: NDArray[np.floating], k: int) -> list[str]:
         if slots.size > k:
-            least = np.partition(scores, slots.size - k)[slots.size - k]
-            slots, scores = slots[scores >= least], scores[scores >= least]
+            best = scores >= kth(scores, k)
+            slots, scores = slots[best], scores[best]
         # The best first, for a short list in order is sorted fast.
         doc_ids = [self._doc_ids[slot] for slot in slots.tolist()]
         found = sorted(zip((-scores).tolist(), doc_ids, strict=True))

@@ -1,4 +1,4 @@
-"""Which documents lie closest to a question: all are compared, or those that lie close in a few random directions.
+"""Which documents lie closest to a question: all are compared, or those that lie on its side of most random planes.
 
 It knows neither a document nor a filter, but a mask.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from citewell.hints.column import Column
+from citewell.hints.sides import PLANES, WORDS, Sides
 from citewell.hints.top import top
 
 if TYPE_CHECKING:
@@ -20,15 +21,13 @@ if TYPE_CHECKING:
     Slots = NDArray[np.intp]
 
 EXACT = 2_000
-"""Up to so many documents each is compared; beyond, those that lie closest in a few random directions."""
+"""Up to so many documents each is compared; beyond, those that lie on the question's side of most random planes."""
 
-_COARSE = 64
-_CANDIDATES = 256
-_ENCODED_AT_ONCE = 1_024
-_AT_ONCE = 400_000
-"""Numbers multiplied at once: few enough that BLAS stays on the calling thread, since handing half to another costs a
-scheduler's time slice where cores are busy."""
+_CANDIDATES = 128
+_NUMBERS = 49_152
+"""In few dimensions more documents are compared, of so many coordinates together: there the angles differ less."""
 
+_AT_ONCE = 1_024
 _HALF_TO_SINGLE = np.float32(2.0**112)
 """The ratio of the two forms' smallest exponents."""
 
@@ -37,9 +36,9 @@ class Near:
     """Remembers of centres what it needs of them, for as long as they only grow."""
 
     def __init__(self, dimensions: int) -> None:
-        drawn = np.random.default_rng(0).normal(size=(dimensions, min(_COARSE, dimensions)))
-        self._axes: Floats = np.linalg.qr(drawn)[0].astype(np.float32)
-        self._along = Column(np.float32, self._axes.shape[1])
+        self._sides = Sides(dimensions)
+        self._words = [Column(np.uint64) for _ in range(WORDS)]
+        self._candidates = max(_CANDIDATES, _NUMBERS // dimensions)
         self._sharp: Floats | None = None
 
     def scores(self, centres: Halves, vector: Floats, allowed: NDArray[np.bool_] | None) -> tuple[Slots, Floats]:
@@ -49,11 +48,11 @@ class Near:
         """
         count = len(centres) if allowed is None else int(np.count_nonzero(allowed))
         if count > EXACT:
-            slots = self._candidates(centres, vector, allowed)
-            return slots, products(sharp(centres[slots]), vector)
+            slots = self._promising(centres, vector, allowed)
+            return slots, products(sharp(centres.take(slots, axis=0)), vector)
         if len(centres) > EXACT and allowed is not None:
             slots = np.flatnonzero(allowed)
-            return slots, products(sharp(centres[slots]), vector)
+            return slots, products(sharp(centres.take(slots, axis=0)), vector)
         # All of a small catalogue is wanted each time, and kept ready.
         if self._sharp is None or len(self._sharp) != len(centres):
             self._sharp = sharp(centres)
@@ -61,21 +60,30 @@ class Near:
         slots = np.arange(len(centres)) if allowed is None else np.flatnonzero(allowed)
         return slots, found[slots]
 
-    def _candidates(self, centres: Halves, vector: Floats, allowed: NDArray[np.bool_] | None) -> Slots:
-        rough = self._rough(centres, vector)
-        if allowed is not None:
-            rough[~allowed] = -np.inf
-        return top(rough, _CANDIDATES)
+    def _promising(self, centres: Halves, vector: Floats, allowed: NDArray[np.bool_] | None) -> Slots:
+        self._follow(centres)
+        alike = self._alike(vector)
+        if allowed is None:
+            return top(alike, self._candidates)
+        alike *= allowed
+        slots = top(alike, self._candidates)
+        return slots[allowed[slots]]  # one that is like the question in nothing counts no more than one out of scope
 
-    def _rough(self, centres: Halves, vector: Floats) -> Floats:
-        """Float32 [slots]: about how close each lies to the vector."""
-        for start in range(len(self._along), len(centres), _ENCODED_AT_ONCE):
-            self._along.append(sharp(centres[start : start + _ENCODED_AT_ONCE]) @ self._axes)
-        along, coarse, found = self._along.values, vector @ self._axes, np.empty(len(centres), np.float32)
-        step = _AT_ONCE // coarse.size
-        for start in range(0, len(centres), step):
-            np.dot(along[start : start + step], coarse, out=found[start : start + step])
-        return found
+    def _follow(self, centres: Halves) -> None:
+        for start in range(len(self._words[0]), len(centres), _AT_ONCE):
+            words = self._sides.of(sharp(centres[start : start + _AT_ONCE]))
+            for at, column in enumerate(self._words):
+                column.append(words[:, at])
+
+    def _alike(self, vector: Floats) -> NDArray[np.uint8]:
+        """Uint8 [slots]: of how many planes each lies on the vector's side."""
+        size = len(self._words[0])
+        alike, apart = np.full(size, PLANES, np.uint8), np.empty(size, np.uint8)
+        different = np.empty(size, np.uint64)
+        for column, asked in zip(self._words, self._sides.of(vector[np.newaxis])[0], strict=True):
+            np.bitwise_xor(column.values, asked, out=different)
+            alike -= np.bitwise_count(different, out=apart)
+        return alike
 
 
 def sharp(halves: Halves) -> Floats:

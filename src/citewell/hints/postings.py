@@ -46,16 +46,16 @@ class Postings:
         """Int64 [terms]: how many documents hold each."""
         return np.diff(self.starts)
 
-    def holders(self, digests: NDArray[np.uint64]) -> list[tuple[Places, Counts, Spots]]:
-        """For each of these terms the places whose documents hold it, ascending, how often each does, and where."""
-        if not self.terms.size:
-            return [(self.places, self.counts, self.spots)] * digests.size
+    def holders(self, digests: NDArray[np.uint64]) -> dict[int, tuple[Places, Counts, Spots]]:
+        """By its place among these, of each term that is held: the places that hold it, ascending, how often, where."""
         at = self.terms.searchsorted(digests)
-        here = self.terms.take(at, mode="clip") == digests
-        starts = self.starts[at]
-        ends = np.where(here, self.starts.take(at + 1, mode="clip"), starts)
-        runs = map(slice, starts.tolist(), ends.tolist())
-        return [(self.places[run], self.counts[run], self.spots[run]) for run in runs]
+        known = np.flatnonzero(self.terms.take(at, mode="clip") == digests) if self.terms.size else at[:0]
+        at = at[known]
+        runs = map(slice, self.starts[at].tolist(), self.starts[at + 1].tolist())
+        return {
+            which: (self.places[run], self.counts[run], self.spots[run])
+            for which, run in zip(known.tolist(), runs, strict=True)
+        }
 
     def moved(self, by: int) -> Postings:
         """The same documents, so many places further."""

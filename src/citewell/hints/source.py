@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from concurrent.futures import wait as wait_for
@@ -229,7 +229,7 @@ class CatalogueHints:
         vector = self._vector(request.query)
         if vector is not None:
             rankings["dense"] = self._index.by_meaning(vector, _DEPTH, filters)
-        best = [entry.key for entry in fuse(rankings)[:_VOTERS]]
+        best = [entry.key for entry in fuse(_in_question(rankings, _VOTERS))[:_VOTERS]]
         categories = [self._index.category(doc_id) for doc_id in best]
         return Hinted(
             (*self._documents(best[:DOCUMENTS], request.query, terms), *_categories(categories)),
@@ -250,6 +250,19 @@ class CatalogueHints:
         """The question's vector; None where it can't be had, which the search itself reports."""
         vector, _ = attempt(lambda: _checked(self._embedder.embed_query(query)), EmbedderError, "hints have no vector")
         return vector
+
+
+def _in_question(rankings: Mapping[str, Sequence[str]], most: int) -> dict[str, list[str]]:
+    """Rankings of which the best few fuse to the same: what can't be among those says the first key once more.
+
+    One that stands in this ranking alone and behind so many others can't, for each of them has a better place. What is
+    said again keeps its place taken and has no further vote.
+    """
+    shared = set.intersection(*map(set, rankings.values()))
+    return {
+        path: [key if at < most or key in shared else ranking[0] for at, key in enumerate(ranking)]
+        for path, ranking in rankings.items()
+    }
 
 
 def _checked(vector: object) -> NDArray[np.float32]:

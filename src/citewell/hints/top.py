@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.floating]
+    Numbers = NDArray[np.floating] | NDArray[np.integer]
 
 _TOGETHER = 16
 
@@ -33,4 +33,5 @@ def least_of(values: Numbers, k: int) -> float:
 def kth(values: Numbers, k: int) -> float:
     """The k-th largest; the smallest if there are fewer."""
     at = values.size - min(k, values.size)
-    return float(np.partition(values, at)[at])
+    found: float = np.partition(values, at)[at].item()  # bytes are compared with an integer as bytes, not as floats
+    return found
