@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from citewell.adapters.local import LocalStore, reading
+from citewell.adapters.local import LocalStore, reading, snapshot
 from citewell.adapters.local.eras import Era, Eras
 from citewell.errors import StoreCorrupt
 from citewell.model import StoredChunk
 from citewell.testing.samples import change
-from citewell.testing.store_base import key, write
+from citewell.testing.store_base import key, look, write
 
 
 @pytest.fixture
@@ -95,6 +95,16 @@ def test_more_documents_than_are_remembered_are_read_all_the_same(
     monkeypatch.setattr(reading, "_MOST_DESCRIBED", 1)
     for names in ("a", "ab", "bc", "abc", "c"):
         assert [chunk.title for chunk in fetched(store, *(key(f"{name}.md") for name in names))] == list(names.upper())
+
+
+@pytest.mark.requirement("ENGINE-1")
+def test_documents_whose_names_are_not_remembered_are_named_all_the_same(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "_MOST_NAMES", 1)
+    for words, names in (("a", "a"), ("b c", "bc"), ("a", "a"), ("a b c", "abc"), ("c", "c")):
+        everywhere = {key(f"{name}.md", index) for name in names for index in (0, 1)}
+        assert set(look(store, words).lexical) == everywhere
 
 
 @pytest.fixture

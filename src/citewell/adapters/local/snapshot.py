@@ -47,14 +47,15 @@ class Names:
 
     def of(self, connection: sqlite3.Connection, documents: Sequence[int]) -> list[str]:
         """What a chunk index behind it makes a key of, for each, in order; blank for a number that no document has."""
-        known = self._known
-        unknown = {number for number in documents if number not in known}
-        if unknown:
-            if len(known) > _MOST_NAMES:
-                known, unknown = {}, set(documents)
-            read = read_names(connection, sorted(unknown))
-            # Replaced, not changed: another thread may be reading it.
-            self._known = known = known | {number: _stem(doc_id) for number, doc_id in read.items()}
+        stems = [self._known.get(number, "") for number in documents]
+        return self._learned(connection, documents) if "" in stems else stems
+
+    def _learned(self, connection: sqlite3.Connection, documents: Sequence[int]) -> list[str]:
+        if len(self._known) > _MOST_NAMES:
+            self._known = {}
+        known = self._known  # which others read meanwhile, each number at once
+        read = read_names(connection, sorted({number for number in documents if number not in known}))
+        known |= {number: _stem(doc_id) for number, doc_id in read.items()}
         return [known.get(number, "") for number in documents]
 
 
