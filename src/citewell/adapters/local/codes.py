@@ -28,8 +28,7 @@ _ROUNDS = 2
 _SEED = 20_260
 _ENCODED_AT_ONCE = 8_192
 _COMPARED_AT_ONCE = 131_072
-_IN_A_BYTE = 3
-"""Words of which a byte can count the differences."""
+_BYTE = 255
 _TELLING = 5 / 8
 """The share of a query's coordinates that are compared, the largest. To put all others down as 0 and these at one size
 loses least where they are .54 of a normal distribution (Lloyd and Max); a few more prove as good or better."""
@@ -96,13 +95,14 @@ class Codes:
         """How many of the compared signs differ from the query's."""
         differences = np.zeros(self.scales.size, dtype=np.int16)
         words = np.empty(min(differences.size, _COMPARED_AT_ONCE), dtype=np.uint64)
-        counts = np.empty((_IN_A_BYTE, words.size), dtype=np.uint8)
+        summed = len(self.bits) if asked.count <= _BYTE else _BYTE // _SIDE  # of so many words, a byte holds the sum
+        counts = np.empty((summed, words.size), dtype=np.uint8)
         # Word by word in slices that stay near the processor, in few calls: another thread gets on meanwhile.
         for start in range(0, differences.size, _COMPARED_AT_ONCE):
             part = differences[start : start + _COMPARED_AT_ONCE]
             different, once = words[: part.size], counts[:, : part.size]
-            for first in range(0, len(self.bits), _IN_A_BYTE):
-                some = self.bits[first : first + _IN_A_BYTE, start : start + part.size]
+            for first in range(0, len(self.bits), summed):
+                some = self.bits[first : first + summed, start : start + part.size]
                 for at, bits in enumerate(some, first):
                     np.bitwise_xor(bits, asked.signs[at], out=different)
                     different &= asked.telling[at]
