@@ -302,6 +302,28 @@ def test_a_damaged_file_of_sessions_is_named_and_documents_are_found_as_before(
 
 
 @pytest.mark.requirement("SESSION-2", "ENGINE-4")
+@pytest.mark.parametrize("damage", [garbage, emptied, cut, overwritten])
+def test_a_file_of_sessions_that_is_damaged_under_an_open_store_is_no_longer_answered_from_memory(
+    store: LocalStore, damage: Callable[[Path], None]
+) -> None:
+    names = [f"{'x' * 60}{number}" for number in range(200)]
+    record(store.sessions(), "s", *map(entry, names))
+    store.close()
+    opened = LocalStore.open(store.path)
+    assert keys(opened.sessions(), "s") == sorted(names)
+    damage(store.path / "sessions.db")
+    with pytest.raises(StoreCorrupt) as refusal:
+        keys(opened.sessions(), "s")
+    assert_says_what_to_do(refusal.value, store.path / "sessions.db")
+    with pytest.raises(StoreCorrupt):
+        record(opened.sessions(), "s", entry("b"))
+    opened.verify(repair=True)
+    record(opened.sessions(), "s", entry("anew"))
+    assert keys(opened.sessions(), "s") == ["anew"]
+    opened.close()
+
+
+@pytest.mark.requirement("SESSION-2", "ENGINE-4")
 @pytest.mark.parametrize("damage", [garbage, emptied, cut, overwritten, of_another_program])
 def test_verify_reports_a_damaged_file_of_sessions_and_repair_sets_it_aside(
     store: LocalStore, damage: Callable[[Path], None]

@@ -57,6 +57,7 @@ class SessionsFile:
         self._turn, self._pid = threading.Lock(), os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._edition: Edition | None = None
+        self._written: tuple[int, ...] = ()
         self._closed = False
 
     def read(self, ask: Callable[[sqlite3.Connection], _T], nothing: _T) -> _T:
@@ -151,7 +152,7 @@ class SessionsFile:
             )
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is None or self._edition is None or not self._edition.holds(self._file):
+        if self._connection is None or not self._is_as_opened():
             self._drop()
             connection, self._edition = connect(self._file, read_only=self._read_only, timeout_s=_PATIENCE_S)
             try:
@@ -162,8 +163,13 @@ class SessionsFile:
             if not self._read_only:
                 # It survives a kill; a power failure may take the last few entries, which are not worth a wait each.
                 connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection = connection
+            # As it is only now: to open or close a connection may write what the log holds into the file.
+            self._connection, self._written = connection, _content_of(self._file)
         return self._connection
+
+    def _is_as_opened(self) -> bool:
+        same = self._edition is not None and self._edition.holds(self._file)
+        return same and _content_of(self._file) == self._written
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -200,6 +206,16 @@ def _check_made(connection: sqlite3.Connection, file: Path) -> None:
             f"{file} has version {version}, and this Citewell reads version {_VERSION}",
             way_out="Use the Citewell that wrote it, or move that file elsewhere, so that sessions begin anew.",
         )
+
+
+def _content_of(file: Path) -> tuple[int, ...]:
+    """Differs after every write into the file, by SQLite itself (now and then: most writes are in the log) or another.
+
+    SQLite holds what it has read for good as long as its own log tells of no change: it would go on answering from a
+    file that somebody has overwritten or cut off, and write into it.
+    """
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _free(file: Path) -> Path:
