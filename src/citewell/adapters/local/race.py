@@ -29,7 +29,7 @@ B = 0.75
 _ROUNDING = 1e-4
 """Relative; rows this close to the k-th best stay in the race."""
 _MOST = 0.5
-_SEARCHED_BELOW = 0.1
+_SEARCHED_BELOW = 0.3
 _RARE = 1 / 64
 _RARE_AT_LEAST = 2_000
 """Rows, or share of all, up to which a term is added at once with others: to look for some of them saves nothing."""
