@@ -49,6 +49,16 @@ def test_an_answer_that_cites_what_was_shown_is_accepted(own_folder: Path) -> No
 
 
 @pytest.mark.requirement("API-2", "GUARD-1")
+def test_an_answer_whose_ids_all_stand_in_code_is_told_to_cite_nothing() -> None:
+    result = run("check", "-", "--session", "s", stdin="Look at the disk `etcd.md#chunk-0`.\n")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[:2] == [
+        "accepted: 0 citations, 1 ids in code",
+        "shown      line 1  etcd.md#chunk-0 (in code: not counted)",
+    ]
+
+
+@pytest.mark.requirement("API-2", "GUARD-1")
 def test_a_bad_citation_is_named_with_its_line_and_the_exit_code_is_4() -> None:
     result = run("check", "-", "--session", "s", stdin=BAD)
     assert result.exit_code == 4

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from citewell import Document, Knowledge, Settings
+from citewell import Document, Knowledge, LookupResult, Settings
 from citewell.cli import app
+from citewell.errors import StoreCorrupt
 from citewell.identity import format_key as key
 from citewell.testing.fakes import HashEmbedder
 
@@ -49,7 +50,7 @@ def test_each_document_is_a_line_with_its_chunks_in_reading_order() -> None:
     assert len(chunks) > 1
     assert [chunk["evidence_key"] for chunk in chunks] == [key("b.md", at) for at in range(len(chunks))]
     assert lines[0]["chunks"][0]["text"] == "键 # \u2028 no line of its own"
-    assert json.loads(exported("--json")) == lines
+    assert exported("--json") == json.dumps(lines, ensure_ascii=False, indent=2) + "\n"
 
 
 @pytest.mark.requirement("SAFE-3")
@@ -59,6 +60,27 @@ def test_within_a_scope_it_is_what_a_lookup_may_see(labels: list[str], seen: lis
     found = json.loads(exported("--json", *arguments))
     assert [document["doc_id"] for document in found] == seen
     assert exported(*arguments).count("\n") == len(seen)
+    assert seen or exported("--json", *arguments) == "[]\n"
+
+
+def test_a_list_that_no_memory_should_hold_waits_in_a_file_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = exported("--json")
+    monkeypatch.setattr("citewell.cli.export._HELD_IN_MEMORY", 100)
+    assert exported("--json") == short
+
+
+def test_an_error_on_the_way_is_the_one_json_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Knowledge.read_document
+
+    def damaged(self: Knowledge, doc_id: str, *, scope: list[str] | None = None) -> LookupResult:
+        if doc_id == "b.md":
+            raise StoreCorrupt("b.md is damaged")
+        return read(self, doc_id, scope=scope)
+
+    monkeypatch.setattr(Knowledge, "read_document", damaged)
+    said = CliRunner().invoke(app, ["export", "--kb", "kb", "--json"])
+    assert said.exit_code == 3
+    assert json.loads(said.stdout)["error"]["message"] == "b.md is damaged"
 
 
 def test_where_there_is_no_store_it_says_so() -> None:

@@ -88,7 +88,8 @@ def _projection(file: Path) -> Mapping[str, Any]:
 def _print(report: GuardReport, answer: str) -> None:
     out = render.console()
     verdict = "accepted" if report.ok else "rejected"
-    out.print(render.said(f"{verdict}: {len(report.citations)} citations", "bold"), soft_wrap=True)
+    apart = f", {len(report.in_code)} ids in code" if report.in_code else ""
+    out.print(render.said(f"{verdict}: {len(report.citations)} citations{apart}", "bold"), soft_wrap=True)
     for citation in report.citations:
         out.print(render.said(_line(citation, answer), _STYLES[citation.verdict]), soft_wrap=True)
     for citation in report.in_code:

@@ -86,7 +86,8 @@ class GuardReport:
     """What the guard says of an answer.
 
     Attributes:
-        ok: every citation is `shown`; in strict mode also every quote that could be checked is `exact` or `near`.
+        ok: every citation is `shown`; in strict mode also every quote that could be checked is `exact` or `near`. True
+            of an answer that cites nothing, so also of one whose ids all stand in code.
         citations: in reading order, each occurrence.
         in_code: ids in code blocks and inline code, apart: they count neither for `ok` nor for `cleaned`.
         cleaned: the answer without citations that aren't `shown`, the answer itself if there are none. In strict mode
