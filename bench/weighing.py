@@ -152,11 +152,13 @@ def choose(sets: Sequence[Judged]) -> Constants:
 def row(each: Judged, left_out: Constants) -> dict[str, Any]:
     """The figures of one set."""
     own = each.under(IN_FORCE)
+    best = int(each.at_steps.mean(axis=0).argmax())
     return {
         "set": each.name,
         "questions": len(own),
         **{path: float(figures.mean()) for path, figures in each.alone.items()},
         **{f"fixed {weight:g}": float(each.fixed(weight).mean()) for weight in FIXED},
+        "best fixed": {"weight": float(STEPS[best]), "nDCG@10": float(each.at_steps[:, best].mean())},
         "chosen without it": {"constants": left_out, "nDCG@10": float(each.under(left_out).mean())},
         "in force": float(own.mean()),
         "p against the better path": paired_randomisation_test(list(own), list(each.best)),

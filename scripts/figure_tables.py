@@ -20,7 +20,8 @@ _QUALITY = {
 }
 _CURVE = {"recall@5": 2, "precision@5": 3, "recall in budget": 2}
 _DEFAULT_TARGET = 800
-_MODES = ("dense", "lexical", "hybrid")
+_PATHS = ("dense", "lexical")
+_MODES = (*_PATHS, "hybrid")
 
 
 def load(path: Path) -> Any:  # noqa: ANN401 - JSON
@@ -162,12 +163,13 @@ def chunk_size(rows: Sequence[Mapping[str, Any]]) -> str:
 def weighing(result: Mapping[str, Any]) -> str:
     """bench/weighing.py: each path alone, one weight for all queries, and each query's own."""
     fixed = [name for name in result["rows"][0] if name.startswith("fixed ")]
-    head = ["set", "dense", "lexical", *fixed, "chosen without it", "in force", "p against the better path"]
+    head = ["set", *_PATHS, *fixed, "the best one", "chosen without it", "in force", "p against the better path"]
     lines = []
     for row in result["rows"]:
-        left_out = row["chosen without it"]
+        left_out, one = row["chosen without it"], row["best fixed"]
         constants = ", ".join(f"{value:g}" for value in left_out["constants"])
-        values = [share(row[name]) for name in ("dense", "lexical", *fixed)]
+        values = [share(row[name]) for name in (*_PATHS, *fixed)]
+        values.append(f"{share(one['nDCG@10'])} ({one['weight']:.2g})")
         own = bold(share(row["in force"]), when=True)
         chosen = f"{share(left_out['nDCG@10'])} ({constants})"
         lines.append([row["set"], *values, chosen, own, f"{row['p against the better path']:.2f}"])

@@ -301,6 +301,18 @@ def test_times_beside_the_peers_say_whether_they_are_of_one_run(fresh: dict[str,
     ]
 
 
+def test_the_best_weight_for_all_queries_stands_with_what_it_gives() -> None:
+    row = {
+        "set": "runbooks", "dense": 0.8329, "lexical": 0.871, "fixed 1": 0.889,
+        "best fixed": {"weight": 1.9033, "nDCG@10": 0.8996}, "in force": 0.8781, "p against the better path": 0.5,
+        "chosen without it": {"constants": [4.0, 4.0, 10.0], "nDCG@10": 0.876},
+    }  # fmt: skip
+    assert lines(script("figure_tables").weighing({"rows": [row]})) == [
+        "| set | dense | lexical | fixed 1 | the best one | chosen without it | in force | p against the better path |",
+        "| runbooks | .833 | .871 | .889 | .900 (1.9) | .876 (4, 4, 10) | **.878** | 0.50 |",
+    ]
+
+
 def test_every_page_with_a_marker_is_written_and_every_table_has_its_place() -> None:
     figures = script("figures")
     pages = [figures.ROOT / "README.md", *sorted((figures.ROOT / "docs").glob("*.md"))]
