@@ -62,22 +62,20 @@ def find_postings(view: View, ids: Sequence[int]) -> dict[int, Term]:
     for term in ids:
         times[term] = times.get(term, 0) + 1
     wanted = np.array([*times], dtype=np.int32)
-    found = [segment.postings.of(wanted) for segment in view.segments]
+    found = zip(*[segment.postings.of(wanted) for segment in view.segments], strict=True)
     held: dict[int, Term] = {}
-    for at, (term, count) in enumerate(times.items()):
-        parts = [(start, *of[at]) for start, of in zip(view.bases[:-1], found, strict=True) if len(of[at][0])]
-        if live := _live(view, parts):
-            holders = sum([len(places) for _, places, _ in parts])
+    for (term, count), postings in zip(times.items(), found, strict=False):  # none if there is no segment
+        parts = [(start, *of) for start, of in zip(view.bases[:-1], postings, strict=True) if of[0].size]
+        holders = sum([places.size for _, places, _ in parts])
+        if live := holders if view.is_whole else sum([_live(view, start, places) for start, places, _ in parts]):
             idf = math.log(1 + (view.size - live + 0.5) / (live + 0.5))
             held[term] = _make_term(parts, holders, idf, count)
     return held
 
 
-def _live(view: View, parts: Sequence[_Part]) -> int:
-    """The live rows among the holders."""
-    if view.is_whole:
-        return sum([len(places) for _, places, _ in parts])
-    return sum([int(np.count_nonzero(view.live[start:].take(places))) for start, places, _ in parts])
+def _live(view: View, start: int, places: Int32s) -> int:
+    """The live rows among the holders in a segment."""
+    return int(np.count_nonzero(view.live[start:].take(places)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ _ROUNDING = 1e-4
 """Relative; rows this close to the k-th best stay in the race."""
 _MOST = 0.5
 _SEARCHED_BELOW = 0.3
+_FEW = 6
+"""Times k: rows that are scored as they are, since finding the best of them takes as long."""
 _RARE = 1 / 64
 _RARE_AT_LEAST = 2_000
 """Rows, or share of all, up to which a term is added at once with others: to look for some of them saves nothing."""
@@ -67,6 +69,8 @@ class Race:
         done, rest = sum(map(_bound, rare)), sum(map(_bound, common))
         self._narrow(done, rest)
         for term in common:
+            if self._is_closed and self._rows.size <= _FEW * self._k:
+                break
             self._add(term)
             done, rest = done + _bound(term), rest - _bound(term)
             self._narrow(done, rest)
