@@ -89,16 +89,19 @@ def _candidates(
 ) -> NDArray[np.int32]:
     """Those that may be among the k best, by the rarest terms, up to where the others can't bring in a further slot."""
     rarest = sorted(terms, key=lambda term: term.slots.size)
-    scores, left = np.zeros(normed.size), sum(term.most for term in terms)
     few = [term for term in rarest if term.slots.size <= _MANY]
-    for some in filter(None, [few, *([term] for term in rarest[len(few) :])]):
-        if left < least_of(scores, k) * (1 - _ROUNDING):
+    first, *further = filter(None, [few, *([term] for term in rarest[len(few) :])])
+    scores = _masked(_summed(first, normed), allowed)
+    left = sum(term.most for term in terms) - sum(term.most for term in first)
+    least = least_of(scores, k)
+    for some in further:
+        if left < least * (1 - _ROUNDING):
             break
         scores += _masked(_summed(some, normed), allowed)
-        left -= sum(term.most for term in some)
+        left, least = left - sum(term.most for term in some), least_of(scores, k)
     else:
         left = 0.0
-    least = (least_of(scores, k) - left) * (1 - _ROUNDING)
+    least = (least - left) * (1 - _ROUNDING)
     found = np.flatnonzero(scores >= max(least, _ABOVE_ZERO))
     if not left and found.size > k:
         found = found[scores[found] >= kth(scores[found], k) * (1 - _ROUNDING)]

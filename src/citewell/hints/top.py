@@ -16,7 +16,7 @@ _TOGETHER = 16
 
 def top(values: Numbers, k: int) -> NDArray[np.intp]:
     """The places of the k largest, ascending, with all that equal the k-th; all places if there are no more than k."""
-    found = np.flatnonzero(values >= least_of(values, k))
+    found: NDArray[np.intp] = (values >= least_of(values, k)).nonzero()[0]
     best = values[found]
     return found[best >= kth(best, k)]
 

@@ -16,7 +16,7 @@ _LONGEST = 40
 def asked_words(query: str, terms: Sequence[str], analyze_query: Callable[[str], Collection[str]]) -> dict[str, str]:
     """Each of these terms of the query, and the word of the query that it came from; itself where none did."""
     said: dict[str, str] = {}
-    for word in _WORD.findall(query):
+    for word in _WORD.findall(query) if terms else ():
         if len(said) == len(terms):
             break
         held = analyze_query(word) if len(word) <= _LONGEST else ()
