@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +90,10 @@ class Field:
 
 
 class Replay:
-    """A case with its rankings, by the place of a question in it."""
+    """A case with its rankings, by the place of a question in it; `folder` is where the case lies."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
+    def __init__(self, case: Case, folder: Path) -> None:
+        self.case, self.folder = case, folder
         self.names = [hashlib.sha256(each.key.encode()).hexdigest() for each in case.chunks]
         self.keys = {name: each.key for name, each in zip(self.names, case.chunks, strict=True)}
         self.place = np.argsort(np.argsort(np.array(self.names)))

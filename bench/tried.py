@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
 import numpy as np
 
+import windows as window_vectors
 from citewell.analysis import Analyzer, identifiers
 from citewell.evaluation.metrics import Metric, ndcg_at, paired_randomisation_test, per_query, recall_at
 from peers_case import load
@@ -84,13 +85,13 @@ def pooled(replay: Replay, at: int) -> list[int]:
     return replay.fused(at, ranked, {"lexical": weight(dense, lexical)})
 
 
-def further(ranking: Rankings, share: float, *, of_lexical: bool) -> Order:
-    """One more ranking, whose weight is a share of the lexical path's, or of the dense path's."""
+def further(ranking: Rankings, share: float, *, of_lexical: bool, most: float = math.inf) -> Order:
+    """One more ranking, whose weight is a share of the lexical path's (`most`: of that) or the dense path's."""
     found = cache(ranking)
 
     def order(replay: Replay, at: int) -> list[int]:
         dense, lexical = replay.dense[at].first(RETRIEVE_K), replay.lexical[at].first(RETRIEVE_K)
-        heavy = weight(dense, lexical)
+        heavy = min(weight(dense, lexical), most)
         weights = {"lexical": heavy, "further": share * (heavy if of_lexical else 1.0)}
         rows = {"dense": dense.rows, "lexical": lexical.rows, "further": found(replay)[at].first(RETRIEVE_K).rows}
         return replay.fused(at, rows, weights)
@@ -129,6 +130,12 @@ def neighbours(replay: Replay) -> list[Ranked]:
     wide[1:] += 0.5 * beside * replay.vectors[:-1]
     wide[:-1] += 0.5 * beside * replay.vectors[1:]
     return replay.by_vectors(replay.questions, wide / np.linalg.norm(wide, axis=1, keepdims=True))
+
+
+def windows(replay: Replay) -> list[Ranked]:
+    """By the best of a chunk's windows of 400 characters."""
+    begin, vectors = window_vectors.of_case(replay.case, replay.folder)
+    return [replay.top(np.maximum.reduceat(row, begin)) for row in replay.questions @ vectors.T]
 
 
 def feedback(replay: Replay) -> list[Ranked]:
@@ -182,6 +189,12 @@ def seen_by_dense(replay: Replay, at: int) -> float:
     return 1 / (1 + int(place[0])) if place.size else 0.0
 
 
+def held(replay: Replay, at: int) -> float:
+    """What share of the first ten lexical hits the dense list holds."""
+    first = replay.lexical[at].rows[:10]
+    return len(np.intersect1d(first, replay.dense[at].rows[:RETRIEVE_K])) / max(first.size, 1)
+
+
 def weighed_by(feature: Callable[[Replay, int], float], base: float, slope: float) -> Order:
     """The weight times e^(base + slope x feature), between 1/4 and k; its logarithm in steps of a quarter."""
 
@@ -215,6 +228,8 @@ FIXED: Mapping[str, Order] = {
     "headings as a lexical ranking, a quarter of the lexical weight": further(headings, 0.25, of_lexical=True),
     "vectors with their neighbours', as heavy as dense": further(neighbours, 1.0, of_lexical=False),
     "vector moved to the first lexical hits, as heavy as dense": further(feedback, 1.0, of_lexical=False),
+    "windows of 400 characters, as heavy as dense": further(windows, 1.0, of_lexical=False),
+    "the same, with the lexical weight at most 1.9": further(windows, 1.0, of_lexical=False, most=1.9),
     "near-duplicates left out": without_near_duplicates,
 }
 CHOSEN: Mapping[str, Callable[[Replay, int], float]] = {
@@ -222,6 +237,7 @@ CHOSEN: Mapping[str, Callable[[Replay, int], float]] = {
     "weight by idf that the first lexical hit holds": coverage,
     "weight by idf that the store holds": known,
     "weight by the dense rank of the first lexical hit": seen_by_dense,
+    "weight by the share of ten lexical hits that the dense list holds": held,
 }
 GRID = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), *((-0.5 * s, s) for s in (-4.0, -2.0, 2.0, 4.0)), (-2.0, 4.0), (0.0, 2.0)]
 
@@ -290,8 +306,9 @@ def main() -> int:
     arguments = parser.parse_args()
     sets = {}
     for name in arguments.sets:
-        make(arguments.data, name, arguments.cache / "cases" / name)
-        sets[name] = Judged(Replay(load(arguments.cache / "cases" / name)), labelled(arguments.data, name))
+        folder = arguments.cache / "cases" / name
+        make(arguments.data, name, folder)
+        sets[name] = Judged(Replay(load(folder), folder), labelled(arguments.data, name))
     found = []
     for each in rows(sets, arguments.variants):
         found.append(each)

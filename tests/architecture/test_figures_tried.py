@@ -52,3 +52,27 @@ def test_the_formulas_of_the_replay_give_what_a_hand_gives(
     assert scores[0] == 0
     assert scores[1] == pytest.approx(expected)
     sys.modules.pop("replay")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Ab. Cd. Ef.",
+            ["Ab.", "Cd.", "Ef."],
+        ),  # 11 characters, 2.75 windows of 4: ends wanted at 3.7 and 7.3, found at 4 and 8
+        ("ab cdefgh", ["ab", "cdefgh"]),  # no sentence ends: at the space, 1.5 characters from the middle
+        ("abcdefgh", ["abcd", "efgh"]),
+        ("Ab.", ["Ab."]),
+        ("", [""]),
+    ],
+)
+def test_windows_are_about_equally_long_and_end_with_a_sentence_or_a_word_if_one_ends_nearby(
+    monkeypatch: pytest.MonkeyPatch, text: str, expected: list[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH / "peers"))
+    monkeypatch.syspath_prepend(str(BENCH))
+    import windows  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - bench/ is no package
+
+    assert windows.cut(text, 4) == expected
+    sys.modules.pop("windows")
