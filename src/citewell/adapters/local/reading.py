@@ -38,6 +38,7 @@ _Properties = tuple[tuple[str, ...] | None, dict[str, object], tuple[str, ...]]
 """Labels, metadata, headings."""
 _NONE: _Properties = (None, {}, ())
 
+_NOWHERE = Locator()
 _make_chunk = maker(StoredChunk)
 
 Described = tuple[str, str, str, str | None, tuple[str, ...] | None, str]
@@ -264,9 +265,10 @@ def read_chunks(
         if hashlib.sha256(text.encode()).hexdigest() != digest:
             raise StoreCorrupt(f"{key} is not the text that was written", way_out=MENDED_BY_INGESTION)
         doc_id, source, title, category, labels, _ = document
+        locator = _NOWHERE if page is line is url is None else _locator(page, line, url)
         chunks[key] = _make_chunk(
             key, doc_id, index, text, source, title, breadcrumb, category, labels, (start, end),
-            _locator(page, line, url), metadata, digest,
+            locator, metadata, digest,
         )  # fmt: skip
     return chunks
 

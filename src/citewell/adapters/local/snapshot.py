@@ -164,8 +164,8 @@ class LocalSnapshot:
 
     def _handed_out(self, keys: Sequence[str]) -> tuple[dict[str, int], list[str]]:
         """The slots of the keys that this snapshot has handed out, and the other keys."""
-        slots = self._slots
-        known = {key: slots[key] for key in keys if key in slots}
+        find = self._slots.get
+        known = {key: slot for key in keys if (slot := find(key)) is not None}
         return known, [key for key in keys if key not in known] if len(known) < len(keys) else []
 
     def _view(self, connection: sqlite3.Connection) -> View:
