@@ -96,3 +96,18 @@ def test_sessions_are_not_begun_where_a_pipe_has_the_name_of_their_lock(tmp_path
         remember(store)
     assert_names(refusal.value, file, "a pipe")
     store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+@each_kind
+@pytest.mark.parametrize("pattern", ["segments.json", "*.seg"])
+def test_a_file_of_the_index_that_is_none_is_taken_as_gone(tmp_path: Path, pattern: str, kind: str) -> None:
+    store = LocalStore.open(tmp_path / "store")
+    put(store, "a.md", ["shared text"] * 200)
+    store.compact()
+    store.close()
+    (file,) = (store.path / "index").glob(pattern)
+    replaced(file, kind)
+    store = LocalStore.open(store.path)
+    assert len(look(store, "shared").everywhere) == 200
+    store.close()

@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from citewell.adapters.local.codes import Codes
+from citewell.adapters.local.faults import GARBLED
+from citewell.adapters.local.regular import opened
 from citewell.adapters.local.segments import Postings, Segment
+from citewell.errors import StoreUnreachable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,15 +109,16 @@ class Shelf:
     def names(self) -> list[str]:
         """The files in use, in order."""
         try:
-            listed = json.loads(self._list.read_bytes())
+            with os.fdopen(opened(self._list, os.O_RDONLY), "rb") as source:
+                listed = json.load(source)
             return [str(name) for name in listed["files"]] if listed["format"] == _FORMAT else []
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, StoreUnreachable, ValueError, KeyError, TypeError):
             return []
 
     def _open(self, name: str, *, thorough: bool) -> Segment | str:
         try:
             return self._mapped(name, thorough=thorough)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        except (OSError, StoreUnreachable, *GARBLED, RecursionError) as error:
             return f"{name}: {error}"
 
     def _write(self, segment: Segment) -> Segment:
@@ -186,7 +190,7 @@ def _checksum(content: NDArray[np.uint8]) -> int:
 
 
 def _read(file: Path, *, thorough: bool) -> Segment:
-    with file.open("rb") as source:
+    with os.fdopen(opened(file, os.O_RDONLY), "rb") as source:
         data = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
     tail = len(data) - len(_MAGIC) - 8
     if tail < 0 or bytes(data[tail + 8 :]) != _MAGIC:
