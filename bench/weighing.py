@@ -46,7 +46,7 @@ STEPS = np.geomspace(0.25, 60, 28)
 """Weights at which each question is judged; a weight between two counts as the nearer one (by its logarithm)."""
 Constants = tuple[float, float, float]
 GRID = list(product((1.0, 2.0, 3.0, 3.5, 4.0), (2.0, 4.0, 6.0, 8.0), (6.0, 10.0, 12.0, 14.0)))
-IN_FORCE: Constants = (3.5, 6.0, 14.0)
+IN_FORCE: Constants = (3.0, 6.0, 14.0)
 FIXED = (1.0, 1.9, 5.0, 20.0)
 Vector = NDArray[np.float64]
 

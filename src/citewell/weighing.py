@@ -6,7 +6,7 @@ path is asked about itself alone: what part of what could be lost is lost from i
     dense    D = (s1 - s10) / (1 - s10)     similarities; 1 is the most that one can be
     lexical  L = (s1 - s10) / s1            BM25 scores; a list shorter than ten falls to 0
 
-    weight of the lexical path = e^(3.5 + 6 L - 14 D), between 1/4 and k; that of the dense paths = 1
+    weight of the lexical path = e^(3 + 6 L - 14 D), between 1/4 and k; that of the dense paths = 1
 
 No score of one path is compared with one of another: D and L are shares, and which share says how much was measured
 (docs/figures.md: five sets, leaving one out, with two embedders). It never sees keys, texts or the query.
@@ -27,7 +27,7 @@ WEIGHTS: Final[Mapping[str, float]] = MappingProxyType({"dense": 1.0, "dense_fil
 """What the paths weigh where their scores say nothing: fewer than ten dense hits, or one path alone."""
 
 _FAR: Final = 10
-_BASE, _PER_LEXICAL_FALL, _PER_DENSE_FALL = 3.5, 6.0, 14.0
+_BASE, _PER_LEXICAL_FALL, _PER_DENSE_FALL = 3.0, 6.0, 14.0
 _LEAST: Final = 0.25
 
 

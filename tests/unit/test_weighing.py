@@ -25,14 +25,14 @@ def test_the_lexical_path_weighs_e_to_the_power_of_both_falls() -> None:
     weights = weigh({"dense": flatter, "lexical": LEXICAL})
     assert (
         weights
-        == {"dense": 1.0, "lexical": round(math.exp(3.5 + 6 * 0.5 - 14 * 0.4), 2)}
-        == {"dense": 1.0, "lexical": 2.46}
+        == {"dense": 1.0, "lexical": round(math.exp(3 + 6 * 0.5 - 14 * 0.4), 2)}
+        == {"dense": 1.0, "lexical": 1.49}
     )
 
 
 @pytest.mark.requirement("RRF-1")
 def test_a_flat_dense_path_and_a_sharp_lexical_one_leave_the_word_to_the_lexical_up_to_k() -> None:
-    sharp = [10.0, *[2.0] * 8, 1.0]  # e^(3.5 + 6 * .9 - 14 * .2) = e^6.1 = 446
+    sharp = [10.0, *[2.0] * 8, 1.0]  # e^(3 + 6 * .9 - 14 * .2) = e^5.6 = 270
     assert weigh({"dense": FLAT_DENSE, "lexical": sharp})["lexical"] == 60.0
     assert weigh({"dense": FLAT_DENSE, "lexical": sharp}, k=10)["lexical"] == 10.0
 
@@ -45,8 +45,8 @@ def test_a_sharp_dense_path_outvotes_a_flat_lexical_one_at_most_four_to_one() ->
 
 @pytest.mark.requirement("RRF-1")
 def test_a_lexical_list_shorter_than_ten_falls_to_nothing() -> None:
-    dense = [0.8, *[0.6] * 8, 0.5]  # D = .6: e^(3.5 + 6 - 8.4) = e^1.1
-    assert weigh({"dense": dense, "lexical": [7.0]})["lexical"] == round(math.exp(1.1), 2) == 3.0
+    dense = [0.8, *[0.6] * 8, 0.5]  # D = .6: e^(3 + 6 - 8.4) = e^.6
+    assert weigh({"dense": dense, "lexical": [7.0]})["lexical"] == round(math.exp(0.6), 2) == 1.82
 
 
 @pytest.mark.requirement("RRF-1")
