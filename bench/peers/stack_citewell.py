@@ -40,6 +40,7 @@ class Given:
     """An embedder that knows one vector: that of the question which is being asked."""
 
     name, fingerprint, max_tokens = "given", "1", 1_000_000
+    at_hand = True
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions

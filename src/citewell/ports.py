@@ -265,6 +265,10 @@ class Embedder(Protocol):
     Two methods are optional. `count_tokens(text) -> int`; without it Citewell uses a bound by script that is never too
     low. `begin_query(text)`: begins what `embed_query` does, beside the caller; what it returns waits for the vector
     and the milliseconds that it took. `Knowledge` gives it to every embedder.
+
+    `at_hand`, if it is there and true, says that a query's vector is had out of memory, such as one worked out before:
+    it is asked in the caller's thread, for to hand it to another takes longer, and is not waited for so long and no
+    longer.
     """
 
     @property

@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -246,6 +247,28 @@ def test_only_the_last_sixteen_queries_are_remembered_and_failures_never() -> No
         with pytest.raises(ValueError, match="q"):
             EmbedOnce(failing).embed_query("q")
     assert failing.queries == ["q", "q"]
+
+
+@pytest.mark.requirement("PORT-5")
+def test_an_embedder_at_hand_is_asked_in_the_callers_thread_and_once_and_others_are_not() -> None:
+    class Telling(Counting):
+        at_hand = True
+        threads: ClassVar[list[int]] = []
+
+        def embed_query(self, text: str) -> np.ndarray:
+            self.threads.append(threading.get_ident())
+            return super().embed_query(text)
+
+    at_hand, elsewhere = Telling(), Telling()
+    elsewhere.at_hand = False
+    for embedder in (at_hand, elsewhere):
+        once = EmbedOnce(embedder)
+        vector, milliseconds = once.begin_query("q")()
+        assert vector.tolist() == once.embed_query("q").tolist() == Counting().embed_query("q").tolist()
+        assert milliseconds > 0
+        assert embedder.queries == ["q"]
+    here, other = Telling.threads
+    assert here == threading.get_ident() != other
 
 
 @pytest.mark.requirement("PORT-5")

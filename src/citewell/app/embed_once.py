@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -36,7 +37,7 @@ class EmbedOnce:
     Whatever else the embedder offers (`prefixes`, `count_tokens`, `close`) is there too.
 
     Args:
-        embedder: is asked in a thread of its own for each new query.
+        embedder: is asked in a thread of its own for each new query; in the caller's if it says that it is `at_hand`.
         timeout_s: how long its answer is waited for, by whoever asks, from its beginning.
     """
 
@@ -89,7 +90,11 @@ class EmbedOnce:
             held = self._known.get(text)
             if held is not None:
                 return lambda: (copy(held), 0.0)
-            return partial(self._awaited, self._begun(text))
+            if not getattr(self._embedder, "at_hand", False):
+                return partial(self._awaited, self._begun(text))
+        started = time.perf_counter()
+        vector, spent = self._embedded(text), (time.perf_counter() - started) * 1000
+        return lambda: (copy(vector), spent)
 
     def let_go(self) -> None:
         """Release the threads, having waited a while for those that are busy. Idempotent."""

@@ -25,6 +25,8 @@ from citewell.errors import StoreLocked
 _ATTEMPTS = 8
 _PATIENT_ATTEMPTS = 3
 _PAUSE_S = 0.01
+_PAGES_KB = 32_000
+"""What a connection keeps of the file, at most: a lookup reads some 200 pages of 8 KB from all over it."""
 REFUSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 """What SQLite says where it lacks a file or may not write one."""
 
@@ -187,7 +189,7 @@ def _tuned(connection: sqlite3.Connection, *, read_only: bool) -> sqlite3.Connec
     if not read_only:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    connection.execute("PRAGMA cache_size = -16000")
+    connection.execute(f"PRAGMA cache_size = -{_PAGES_KB}")
     return connection
 
 
