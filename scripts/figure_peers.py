@@ -197,14 +197,17 @@ def scale(result: Mapping[str, Any]) -> str:
         others = [name for name in found if name.startswith("p50 ms ")]
         rows += [_also(name, found[name], own) for name in others]
     head = ["", "hybrid p50 / p95, ms", "times Citewell's", "dense p50", "dense recall@20", "build, processor s"]
-    verdict = "held" if result["ratio"] <= result["bound"] else "missed"
+    ratios = [_judged(result[name], result["bound"]) for name in ("ratio, shallow", "ratio, plain", "ratio")]
     after = (
-        f"\n\n{result['chunks']:,} chunks, commit {result['commit']}: Citewell's p50 is {result['ratio']:.2f} of that"
-        f" of the fastest peer that keeps texts on disk, {LABELS[result['fastest']]};"
-        f" {result['ratio, plain']:.2f} without hints, {result['ratio, shallow']:.2f} at the peers' depth, too"
-        f" (bound {result['bound']:g}: {verdict})."
+        f"\n\n{result['chunks']:,} chunks, commit {result['commit']}: Citewell's p50 is {ratios[0]} of that"
+        f" of the fastest peer that keeps texts on disk, {LABELS[result['fastest']]}, where both do the same;"
+        f" {ratios[1]} at its own depth, {ratios[2]} with hints as well (bound {result['bound']:g})."
     )
     return table([*head, "memory, MB", "on disk, MB"], rows) + after
+
+
+def _judged(ratio: float, bound: float) -> str:
+    return f"{ratio:.2f} ({'held' if ratio <= bound else 'missed'})"
 
 
 def _also(name: str, milliseconds: float, own: float) -> list[str]:

@@ -8,6 +8,7 @@ median of five rounds; per stack the p50 and p95 of the hybrid search, building,
 dense path against an exact scan. Citewell's lookup is measured with hints, its default, without, since no peer
 gives any, and without at the peers' depth of 20, its own being 50. The bound: Citewell's p50 is at most half of that of
 the fastest peer that answers with texts it keeps on disk; txtai without `content` gives ids out of memory and is shown.
+It is judged where both do the same, without hints and 20 deep; what the two further things cost is said beside it.
 Exit code 1 if it is missed.
 """
 
@@ -35,6 +36,8 @@ FURTHER = ("langchain-milvus",)
 BOUND = 0.5
 WAYS = {"plain": "p50 ms without hints", "shallow": "p50 ms without hints, 20 deep"}
 """What is measured of Citewell beside its default, and how it is called."""
+ALIKE = "shallow"
+"""What of Citewell does as much as a peer does."""
 _RECALL = 20
 _ROUNDS = ("--rounds", "5", "--ways", "hybrid", "dense")
 
@@ -56,6 +59,11 @@ def figures(found: dict[str, Any], truth: dict[str, set[str]]) -> dict[str, Any]
         },
         **{name: found[name] for name in ("build_s", "build_processor_s", "memory_mb", "disk_mb")},
     }
+
+
+def verdict(ratio: float) -> str:
+    """Whether it keeps to the bound."""
+    return f"bound {BOUND:g} {'held' if ratio <= BOUND else 'MISSED'}"
 
 
 def nearest(case: Case) -> dict[str, set[str]]:
@@ -94,13 +102,11 @@ def main() -> int:
     fastest = min(keeping, key=lambda stack: stacks[stack]["p50 ms"])
     own, least = stacks["citewell"], stacks[fastest]["p50 ms"]
     ratios = {"ratio": own["p50 ms"] / least, **{f"ratio, {way}": own[name] / least for way, name in WAYS.items()}}
-    kept = ratios["ratio"] <= BOUND
     for name, ratio in ratios.items():
-        print(f"{name}: {ratio:.2f} of the fastest peer with texts on disk, {fastest}")
-    print(f"bound {BOUND}: {'held' if kept else 'MISSED'}")
+        print(f"{name}: {ratio:.2f} of the fastest peer with texts on disk, {fastest}; {verdict(ratio)}")
     result = {**about(), "chunks": arguments.chunks, "fastest": fastest, "bound": BOUND, **ratios, "stacks": stacks}
     arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    return 0 if kept else 1
+    return 0 if ratios[f"ratio, {ALIKE}"] <= BOUND else 1
 
 
 if __name__ == "__main__":
