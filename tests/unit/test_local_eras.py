@@ -11,6 +11,7 @@ import pytest
 
 from citewell.adapters.local import LocalStore, reading, snapshot
 from citewell.adapters.local.eras import Era, Eras
+from citewell.adapters.local.reading import Described
 from citewell.errors import StoreCorrupt
 from citewell.model import StoredChunk
 from citewell.testing.samples import change
@@ -95,6 +96,22 @@ def test_more_documents_than_are_remembered_are_read_all_the_same(
     monkeypatch.setattr(reading, "_MOST_DESCRIBED", 1)
     for names in ("a", "ab", "bc", "abc", "c"):
         assert [chunk.title for chunk in fetched(store, *(key(f"{name}.md") for name in names))] == list(names.upper())
+
+
+class ReadByAnother(dict[int, Described]):
+    """What is known of documents, where another thread reads each of them as soon as it was found missing."""
+
+    def get(self, number: int, default: None = None) -> Described | None:  # type: ignore[override]
+        found = super().get(number, default)
+        self[number] = (f"{number}.md", "", "by another", None, None, "{}")
+        return found
+
+
+@pytest.mark.requirement("ENGINE-1")
+def test_no_chunk_is_missing_where_another_reader_reads_its_document_at_the_same_time(store: LocalStore) -> None:
+    with closing(sqlite3.connect(store.path / "citewell.db")) as connection:
+        chunks = reading.read_chunks(connection, {1: key("a.md"), 3: key("b.md")}, ReadByAnother())
+    assert [chunk.doc_id for chunk in chunks.values()] == ["a.md", "b.md"]
 
 
 @pytest.mark.requirement("ENGINE-1")

@@ -280,8 +280,11 @@ def _described(
     held = [known.get(number) for number in numbers]
     if all(held):
         return held
-    # Damage may have left any value for a number.
-    unknown = [number for number in dict.fromkeys(numbers) if number not in known and isinstance(number, int)]
+    # Not those that are unknown by now: other readers of the era add to it meanwhile.
+    missing: dict[object, None] = dict.fromkeys(
+        number for number, document in zip(numbers, held, strict=True) if not document
+    )
+    unknown = [number for number in missing if isinstance(number, int)]  # damage may have left any value
     found = connection.execute(_DESCRIBED, (repr(unknown),))
     read = {
         number: (doc_id, source, title, category, _labels(scope), metadata)
