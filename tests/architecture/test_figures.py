@@ -248,8 +248,8 @@ def test_the_fastest_peer_is_named_with_the_ratio_of_like_to_like_and_the_aim() 
     text = script("figure_sentences").fastest({**result, **ratios})
     assert text.replace("\n", " ") == (
         "Of 100,000 chunks a hybrid lookup takes 0.75 times as long as with txtai, the fastest peer there, where both"
-        " do the same, 20 deep and 20 texts (aim: at most 0.5, missed); 0.98 at its own depth of 50, and 2.58 with hints"
-        " as well, which no peer gives."
+        " do the same, 20 deep and 20 texts (aim: at most 0.5, missed); 0.98 at its own depth of 50, and 2.58 with"
+        " hints as well, which no peer gives."
     )
     assert "held" in script("figure_sentences").fastest({**result, **ratios, "ratio, shallow": 0.5})
 
