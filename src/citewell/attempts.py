@@ -25,7 +25,24 @@ def attempt(
         _log.warning("%s: %s", what, error)
         return None, error
     except Exception as error:  # noqa: BLE001 - a store or embedder of a third party may raise anything
-        _log.warning("%s", what, exc_info=True)
-        wrapped = wrap(f"{what}: {type(error).__name__}: {error}", way_out="See the log for the traceback.")
-        wrapped.__cause__ = error
-        return None, wrapped
+        return None, _named(error, wrap, what)
+
+
+def insist(act: Callable[[], _T], wrap: type[CitewellError], what: str) -> _T:
+    """The same edge where nobody can go on: what breaks inside is raised by its name.
+
+    Least of all may a StopIteration get out as such: who awaits it in an event loop would wait for ever.
+    """
+    try:
+        return act()
+    except CitewellError:
+        raise
+    except Exception as error:
+        raise _named(error, wrap, what) from error
+
+
+def _named(error: Exception, wrap: type[CitewellError], what: str) -> CitewellError:
+    _log.warning("%s", what, exc_info=True)
+    named = wrap(f"{what}: {type(error).__name__}: {error}", way_out="See the log for the traceback.")
+    named.__cause__ = error
+    return named

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from citewell.adapters.memory import MemoryStore
+from citewell.errors import EmbedderError, StoreError
 from citewell.model import PATHS, SearchPolicy, SearchRequest, SearchResponse, StoredChunk
 from citewell.ports import KnowledgeSearchPort
 from citewell.search import StoreSearch
@@ -144,6 +145,16 @@ def test_an_embedding_that_fails_at_either_end_leaves_what_the_lexical_path_find
 
 
 @pytest.mark.requirement("PORT-2")
+@pytest.mark.parametrize("begun", [None, 5, lambda: None, lambda: ([1.0], "soon")])
+def test_an_embedder_that_begins_nothing_is_an_error_where_it_is_all_there_is(begun: object) -> None:
+    embedder = Begun()
+    embedder.begin_query = lambda text: begun  # type: ignore[method-assign, assignment, return-value]  # odd on purpose
+    with pytest.raises(EmbedderError):
+        search(Watched(at_hand=True), embedder=embedder, paths=("dense",))
+    assert search(Watched(at_hand=True), embedder=embedder).degraded[0].startswith("dense: ")
+
+
+@pytest.mark.requirement("PORT-2")
 def test_no_call_on_another_store_is_made_in_the_callers_thread() -> None:
     store = Watched(at_hand=False)
     search(store, "ops")
@@ -166,7 +177,7 @@ def test_a_path_that_breaks_in_the_callers_thread_leaves_what_the_other_finds() 
     response = search(Watched(at_hand=True, fault="dense"))
     assert [hit.evidence_key for hit in response.hits] == ["ops#chunk-0", "ops#chunk-1"]
     assert response.degraded == ("dense: the dense path failed: KeyError: 'dense'",)
-    with pytest.raises(KeyError):
+    with pytest.raises(StoreError, match="the chunks could not be read: KeyError: 'fetch'"):
         search(Watched(at_hand=True, fault="fetch"))
     response = search(Watched(at_hand=True, fault="similarities"), paths=("lexical",))
     assert response.degraded[0].startswith("similarity: ")

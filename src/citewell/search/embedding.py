@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from citewell.attempts import attempt
+from citewell.checks import shown
 from citewell.errors import CitewellError, EmbedderError
 from citewell.ports import Embedder
 
@@ -41,10 +42,7 @@ def begin_embedding(embedder: Embedder, query: str, clock: Callable[[], float]) 
     What is returned waits for it, and raises nothing.
     """
     started = clock()
-    begin: Callable[[str], Wait] = getattr(embedder, "begin_query", None) or (
-        lambda text: partial(_embedded, embedder, text, clock)
-    )
-    begun, error = attempt(lambda: begin(query), EmbedderError, _WHAT)
+    begun, error = attempt(lambda: _begun(embedder, query, clock), EmbedderError, _WHAT)
     if begun is None:
         return lambda: Embedded(None, (clock() - started) * 1000, error)
 
@@ -55,6 +53,17 @@ def begin_embedding(embedder: Embedder, query: str, clock: Callable[[], float]) 
     return embedded
 
 
+def _begun(embedder: Embedder, query: str, clock: Callable[[], float]) -> Wait:
+    begin: Callable[[str], Wait] | None = getattr(embedder, "begin_query", None)
+    wait = partial(_embedded, embedder, query, clock) if begin is None else begin(query)
+    if not callable(wait):
+        raise EmbedderError(
+            f"{embedder.name} began the query's embedding and gave {shown(wait)}, which can't be waited for",
+            way_out="Let begin_query return a function that waits, as citewell.ports.Embedder says.",
+        )
+    return wait
+
+
 def _embedded(embedder: Embedder, query: str, clock: Callable[[], float]) -> tuple[Vector, float]:
     started = clock()
     return embedder.embed_query(query), (clock() - started) * 1000
@@ -62,7 +71,7 @@ def _embedded(embedder: Embedder, query: str, clock: Callable[[], float]) -> tup
 
 def _finished(wait: Wait, embedder: Embedder) -> Embedded:
     vector, milliseconds = wait()
-    return Embedded(_checked(vector, embedder), milliseconds)
+    return Embedded(_checked(vector, embedder), float(milliseconds))
 
 
 def _checked(vector: object, embedder: Embedder) -> Vector:

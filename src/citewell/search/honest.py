@@ -7,9 +7,9 @@ of steps and no engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from citewell.checks import all_floats, is_number, shown
+from citewell.checks import all_floats, as_number, is_number, shown
 from citewell.errors import StoreError
 from citewell.filtering import has_all
 from citewell.model import Path, Scored, SearchRequest, StoredChunk
@@ -30,15 +30,15 @@ def checked_ranking(found: object, path: Path, most: int) -> tuple[Scored, ...]:
     for hit in ranking:
         if not isinstance(hit, Scored) or not isinstance(hit.key, str):
             raise _broken(f"a search answered {shown(hit)} as a hit")
-    keys, scores = [hit.key for hit in ranking], [hit.score for hit in ranking]
-    _check_scores(keys, scores, are_similarities=path != "lexical")
+    keys, given = [hit.key for hit in ranking], [hit.score for hit in ranking]
+    scores = _checked_scores(keys, given, are_similarities=path != "lexical")
     if len(ranking) > most:
         raise _broken(f"a search answered {len(ranking)} hits where {most} were asked for")
     if len(set(keys)) < len(keys):
         raise _broken("a search answered a key twice")
     if scores != sorted(scores, reverse=True):
         raise _broken("a search answered hits out of order")
-    return ranking
+    return ranking if scores is given else tuple(map(Scored, keys, scores))
 
 
 def checked_similarities(found: object, keys: Sequence[str]) -> dict[str, float]:
@@ -49,19 +49,23 @@ def checked_similarities(found: object, keys: Sequence[str]) -> dict[str, float]
     """
     if not isinstance(found, Mapping) or not found.keys() <= set(keys):
         raise _broken("similarities were answered of other chunks than asked for")
-    _check_scores(found.keys(), found.values(), are_similarities=True)
-    return dict(found)
+    further = dict(found)
+    return dict(zip(further, _checked_scores(further, [*further.values()], are_similarities=True), strict=True))
 
 
-def _check_scores(keys: Iterable[str], scores: Collection[object], *, are_similarities: bool) -> None:
-    """Looks at all scores at once, and at one after another only to say which it is."""
+def _checked_scores(keys: Iterable[str], scores: list[float], *, are_similarities: bool) -> list[float]:
+    """The scores as floats: numpy's would not get into JSON.
+
+    Looks at all at once, and at one after another only to turn them into floats or to say which can't be.
+    """
     if all_floats(scores) and not (are_similarities and any(abs(score) > _MOST for score in scores)):
-        return
+        return scores
     for key, score in zip(keys, scores, strict=True):
-        if not is_number(score) or not math.isfinite(score):  # type: ignore[arg-type]  # it is a number
+        if not is_number(score) or not math.isfinite(as_number(score)):
             raise _broken(f"{key} was answered with the score {shown(score)}")
-        if are_similarities and abs(score) > _MOST:  # type: ignore[arg-type]  # as above
+        if are_similarities and abs(score) > _MOST:
             raise _broken(f"{key} was answered with the similarity {shown(score)}")
+    return [*map(as_number, scores)]
 
 
 def _broken(what: str) -> StoreError:

@@ -15,7 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import NoReturn, TypeVar
 
-from citewell.attempts import attempt
+from citewell.attempts import attempt, insist
 from citewell.errors import StoreError, StoreUnreachable
 from citewell.patience import Call, Late, Patience
 from citewell.ports import Snapshot
@@ -42,7 +42,7 @@ class OnSnapshot:
         self._left = False
 
     def __enter__(self) -> OnSnapshot:
-        self.view = self._snapshot.__enter__()
+        self.view = insist(self._snapshot.__enter__, StoreError, "the store could not be read")
         return self
 
     def __exit__(
@@ -50,7 +50,15 @@ class OnSnapshot:
     ) -> bool | None:
         with self._lock:
             self._left, used = True, self._users > 0
-        return None if used else self._snapshot.__exit__(kind, error, traceback)
+        if used:
+            return None
+        end = partial(self._snapshot.__exit__, kind, error, traceback)
+        return insist(end, StoreError, "the store's snapshot could not be closed")
+
+    @property
+    def size(self) -> int:
+        """Chunks in the snapshot."""
+        return insist(lambda: self.view.size, StoreError, "the store could not say its size")
 
     def start(self, kind: str, what: str, act: Callable[[], _T]) -> Callable[[], _T]:
         """Begin a call on the snapshot; what is returned waits for its answer, and raises what it raises.

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from citewell.analysis import analyze_query
-from citewell.attempts import attempt
+from citewell.attempts import attempt, insist
 from citewell.errors import EmbedderUnavailable, StoreError
 from citewell.fusion import Fused, fuse
 from citewell.model import (
@@ -107,8 +107,9 @@ class StoreSearch:
     def session(self) -> Iterator[KnowledgeSearchPort]:
         """Searches made within it see one snapshot of the store, and embed a query once (for a refill)."""
         parts, at_hand = self._parts, bool(getattr(self._store, "at_hand", False))
-        with OnSnapshot(parts.patience, parts.policy.timeout_s, self._store.snapshot(), at_hand=at_hand) as calls:
-            if calls.view.size:
+        snapshot = insist(self._store.snapshot, StoreError, "the store could not be read")
+        with OnSnapshot(parts.patience, parts.policy.timeout_s, snapshot, at_hand=at_hand) as calls:
+            if calls.size:
                 self._check_embedder()
             yield _Session(parts, calls)
 
@@ -119,7 +120,7 @@ class StoreSearch:
         """
         if self._matched:
             return
-        binding = self._store.binding()
+        binding = insist(self._store.binding, StoreError, "the store could not say who filled it")
         own, _error = attempt(
             lambda: embedder_identity(self._parts.embedder), EmbedderUnavailable, "the embedder can't be named"
         )
@@ -140,9 +141,9 @@ class _Session:
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """See KnowledgeSearchPort.search."""
-        terms = self._parts.analyze(request.query) if request.mode == "hybrid" else []
+        terms = self._terms(request.query) if request.mode == "hybrid" else []
         planned = plan(request, terms, self._parts.policy)
-        if self._view.size == 0:
+        if self._calls.size == 0:
             return self._doubted(nothing_stored(planned))
         outcomes, embedded = self._run(request, planned, terms)
         raise_if_all_failed(outcomes, planned)
@@ -150,12 +151,17 @@ class _Session:
 
     def _doubted(self, response: SearchResponse) -> SearchResponse:
         """With what the store says of itself, if its contents may not be all that was acknowledged."""
-        doubt = self._parts.doubt()
+        said, error = attempt(self._parts.doubt, StoreError, "it could not say whether it is whole")
+        doubt = error.message if error else said
         return replace(response, degraded=(*response.degraded, f"store: {doubt}")) if doubt else response
+
+    def _terms(self, query: str) -> Sequence[str]:
+        return insist(lambda: self._parts.analyze(query), StoreError, "the question's terms could not be had")
 
     def fetch(self, keys: Sequence[str]) -> Mapping[str, StoredChunk]:
         """See KnowledgeSearchPort."""
-        return self._calls.run("fetch", "reading the chunks", lambda: self._view.fetch(keys))
+        fetched = partial(self._calls.run, "fetch", "reading the chunks", lambda: self._view.fetch(keys))
+        return insist(fetched, StoreError, "the chunks could not be read")
 
     def _run(self, request: SearchRequest, planned: Plan, terms: Sequence[str]) -> tuple[dict[Path, Outcome], Embedded]:
         """The lexical path runs beside the embedding, the dense paths when the vector is there."""
