@@ -82,13 +82,26 @@ class Derived:
         """Take in what was committed since, and forget what has gone."""
         if head.sequence <= self._known:
             return
-        live = self._state.live(self._catalogue.versions("document"))
-        for version in self._versions.keys() - live:
+        committed = self._catalogue.versions("document")
+        if max(committed, default=0) > head.sequence:
+            committed += self._behind(head)
+        live = self._state.live(committed)
+        kept = {version for version in self._versions if version in live or self._state.sees(version, head.sequence)}
+        for version in self._versions.keys() - kept:
             del self._versions[version]
         if 2 * sum(len(version.rows) for version in self._versions.values()) < len(self._keys):
             self._clear()  # more than half of it is dead: the rows are read anew
-        self._add(version for version in live - self._versions.keys() if version <= head.sequence)
+        wanted = {version for version in live if version <= head.sequence} | kept
+        self._add(wanted - self._versions.keys())
         self._known = head.sequence
+
+    def _behind(self, head: Head) -> list[int]:
+        """Versions up to the head that are not indexed, by the rows themselves.
+
+        A commit is in the catalogue a moment before this process knows what it retired, and names none of that.
+        """
+        found = self._chunks.rows(f"version > {max(self._known, 0)} and version <= {head.sequence}", ["version"])
+        return list({int(row["version"]) for row in found})
 
     def _add(self, versions: Iterable[int]) -> None:
         missing, first = sorted(versions), len(self._keys)
