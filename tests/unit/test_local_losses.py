@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,11 @@ import pytest
 from citewell import Document, Knowledge, Settings
 from citewell.adapters.local import LocalStore
 from citewell.adapters.local.tally import note, noted
+from citewell.errors import StoreLocked
+from citewell.model import Filters
 from citewell.testing.fakes import HashEmbedder
-from citewell.testing.store_base import put
+from citewell.testing.samples import change
+from citewell.testing.store_base import key, look, put, write
 
 SAID = "the store's last 2 writes are missing: ingest the sources, then run `citewell verify --repair`"
 
@@ -105,3 +110,47 @@ def test_a_note_outlives_the_names_of_those_who_hold_the_lock(tmp_path: Path) ->
     note(lock, 7)
     assert noted(lock) == 7
     assert noted(tmp_path / "none") == 0
+
+
+def copied(source: Path, target: Path) -> None:
+    """Copy a database into the file of another, as SQLite does it for a backup and for putting one back."""
+    with closing(sqlite3.connect(source)) as one, closing(sqlite3.connect(target)) as other:
+        one.backup(other)
+
+
+@pytest.fixture
+def put_back(tmp_path: Path) -> Iterator[LocalStore]:
+    """An open store that showed c.md, whose file then was put back to when there were a.md and b.md."""
+    store = LocalStore.open(tmp_path / "kb")
+    for name in "ab":
+        write(store, change(f"{name}.md", [f"shared {name}"], scope="old"))
+    copied(tmp_path / "kb" / "citewell.db", tmp_path / "copy.db")
+    write(store, change("c.md", ["shared c"], scope="old"))
+    assert set(look(store, "shared").lexical) == {key("a.md"), key("b.md"), key("c.md")}
+    copied(tmp_path / "copy.db", tmp_path / "kb" / "citewell.db")
+    yield store
+    store.close()
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_database_put_back_to_an_earlier_state_under_an_open_store_is_noticed_and_read_anew(
+    put_back: LocalStore,
+) -> None:
+    with pytest.raises(StoreLocked, match="put back to an earlier state"), put_back.snapshot():
+        pytest.fail("what is remembered is of another state")
+    assert set(look(put_back, "shared").lexical) == {key("a.md"), key("b.md")}
+    assert put_back.doubt().startswith("the store's last write is missing")
+
+
+@pytest.mark.requirement("ENGINE-4", "SAFE-1")
+def test_what_is_written_after_a_database_was_put_back_is_not_taken_for_what_was_there_before(
+    put_back: LocalStore,
+) -> None:
+    new = change("d.md", ["shared d"], scope="new")
+    with pytest.raises(StoreLocked, match="put back to an earlier state"):
+        write(put_back, new)
+    write(put_back, new)
+    assert set(look(put_back, "shared").lexical) == {key("a.md"), key("b.md"), key("d.md")}
+    with put_back.snapshot() as view:
+        hits = view.lexical(["shared"], 9, Filters(scope=("old",)))
+        assert {hit.key for hit in hits} == {key("a.md"), key("b.md")}

@@ -50,6 +50,7 @@ class Core:
         self._lock_file = root / LOCK_NAME
         self._lock = WriteLock(self._lock_file)
         self._lost: int | None = None
+        self._went_back = False
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -58,14 +59,17 @@ class Core:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, patience_s: float | None = None) -> Iterator[sqlite3.Connection]:
         """The write lock and the writer's connection, outside a transaction.
 
         Raises:
             StoreUnreachable: the store was opened read-only, or may not be written.
-            StoreLocked: another writer holds it for too long.
+            StoreLocked: another writer holds it for too long, or the database was put back to an earlier state.
         """
-        with self.locked(self.lock_timeout_s), translated(self.file), self.connections.writer() as connection:
+        patience_s = self.lock_timeout_s if patience_s is None else patience_s
+        with self.locked(patience_s), translated(self.file), self.connections.writer() as connection:
+            if (seen := self.index.sequence) > 0:
+                self._check_not_back(seen, read_meta(connection, "sequence"))
             yield connection
 
     @contextmanager
@@ -144,8 +148,8 @@ class Core:
             return 0  # whatever is wrong, the call that needs it will say so
 
     def is_current(self) -> bool:
-        """Whether its file is still the one that lies there."""
-        return self.connections.is_current()
+        """Whether its file is still the one that lies there, and holds no earlier state than was seen."""
+        return not self._went_back and self.connections.is_current()
 
     def close(self) -> None:
         """Close the connections."""
@@ -154,15 +158,25 @@ class Core:
     def _begun(self, connection: sqlite3.Connection) -> LocalSnapshot:
         sequence = read_meta(connection, "sequence")
         # Another thread may have moved the view on since the transaction began: then it begins again, later.
-        while self.index.sequence > sequence:
+        while (seen := self.index.sequence) > sequence:
             connection.rollback()
             self.connections.begin(connection)
             sequence = read_meta(connection, "sequence")
+            self._check_not_back(seen, sequence)
         era = self.connections.era_of(connection)
         snapshot = LocalSnapshot(connection, self.file, sequence, self.index, self._bearers, self._names, era)
         if self.index.sequence >= 0:
             snapshot.prepare()
         return snapshot
+
+    def _check_not_back(self, seen: int, sequence: int) -> None:
+        """Refuse a state that is looked at after a later one was seen: somebody has put an older copy into the file.
+
+        What is remembered of its documents may be another's by now, so the next call begins anew.
+        """
+        if sequence < seen:
+            self._went_back = True
+            raise StoreLocked(f"{self.file} was put back to an earlier state at this moment", way_out="Try again.")
 
     def _keep_what_was_made(self) -> None:
         """Put on the shelf what this process had to make anew, if nobody writes at the moment and it may.
@@ -172,7 +186,7 @@ class Core:
         if self.read_only or not self.index.has_made:
             return
         try:
-            with self.locked(0.0), translated(self.file), self.connections.writer() as connection:
+            with self.writing(0.0) as connection:
                 self.index.settle(connection, read_meta(connection, "sequence"))
         except StoreLocked:
             return  # whoever writes keeps it, or the next lookup does

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from citewell.adapters.local.changes import count_since, read_changes
 from citewell.adapters.local.copies import copied, read_copy, write_copy
 from citewell.adapters.local.core import Core
-from citewell.adapters.local.faults import translated
 from citewell.adapters.local.files import transaction
 from citewell.adapters.local.opening import open_core
 from citewell.adapters.local.reading import (
@@ -197,7 +196,7 @@ class LocalStore:
         core = self._core()
         if core.read_only or mark.origin is not core:
             return False
-        with suppress(StoreLocked), core.locked(0.0), translated(core.file), core.connections.writer() as connection:
+        with suppress(StoreLocked), core.writing(0.0) as connection:
             if copied(connection) == (None if base is None else base.sequence):
                 with transaction(connection):
                     write_copy(connection, mark.sequence, parts, count)
