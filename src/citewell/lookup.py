@@ -22,6 +22,7 @@ from citewell.admission import LookupRequest
 from citewell.analysis import identifiers
 from citewell.attempts import attempt
 from citewell.errors import StoreError
+from citewell.fetched import fetched
 from citewell.hints.asking import begin_hints
 from citewell.laps import Laps
 from citewell.model import (
@@ -290,7 +291,7 @@ def _widened(
     fetch: Callable[[tuple[str, ...]], Mapping[str, StoredChunk]] | None = getattr(port, "fetch", None)
     if fetch is None:
         return kept, "neighbours: this search port can't fetch a chunk by its key"
-    chunks, error = attempt(lambda: fetch(keys), StoreError, "neighbours could not be fetched")
+    chunks, error = attempt(lambda: fetched(fetch(keys)), StoreError, "neighbours could not be fetched")
     visible = {key: chunk for key, chunk in (chunks or {}).items() if is_visible(chunk.scope, request.scope)}
     beside = {key: chunk.as_block("neighbour") for key, chunk in visible.items()}
     return context.place(kept, beside, request.neighbours), f"neighbours: {error.message}" if error else ""

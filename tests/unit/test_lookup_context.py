@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -177,6 +177,31 @@ def test_where_neighbours_can_not_be_had_the_hits_come_and_the_cause_is_said(
     assert (result.status, [block.role for block in result.evidence]) == ("ok", ["hit"])
     assert result.degraded == (cause,)
     assert lookup.run(request("second of the evacuation", return_n=1)).degraded == ()
+
+
+@pytest.mark.requirement("CONTEXT-1", "ID-1")
+@pytest.mark.parametrize(
+    ("lie", "cause"),
+    [
+        (lambda found: dict.fromkeys(found, "text"), ()),
+        (lambda found: dict.fromkeys(found), ()),
+        (lambda found: dict(zip(found, [*found.values()][::-1], strict=True)), ()),
+        (lambda found: [*found.values()], ("neighbours: chunks were answered as [StoredChunk(",)),
+    ],
+    ids=["texts", "nothing", "of other keys", "a list"],
+)
+def test_what_is_no_chunk_or_another_keys_is_no_neighbour(
+    store: MemoryStore, lie: Callable[[Mapping[str, StoredChunk]], Any], cause: tuple[str, ...]
+) -> None:
+    class Lying(NoFetch):
+        def fetch(self, keys: Sequence[str]) -> Any:  # noqa: ANN401 - no fetch would
+            with store.snapshot() as view:
+                return lie(view.fetch(keys))
+
+    lookup = Lookup(Lying(StoreSearch(store, HashEmbedder(), analyze=terms_of)))
+    result = lookup.run(request("second of the evacuation", return_n=1, neighbours=1))
+    assert [block.role for block in result.evidence] == ["hit"]
+    assert tuple(each[: len(start)] for each, start in zip(result.degraded, cause, strict=True)) == cause
 
 
 class WrittenDuringTheSearch(MemoryStore):

@@ -14,7 +14,7 @@ import pytest
 
 from citewell import Knowledge, Settings
 from citewell.adapters.memory import MemoryStore
-from citewell.errors import StoreError
+from citewell.errors import StoreError, UnknownEvidence
 from citewell.model import Scored
 from citewell.testing.fakes import HashEmbedder
 from citewell.testing.samples import binding_of, change
@@ -36,6 +36,8 @@ class Odd:
     """A store that raises `error` at one place; `number` is what it makes of its scores."""
 
     at_hand = True
+    lie: Callable[[Any], Any] = staticmethod(lambda chunks: chunks)
+    """What becomes of chunks that are fetched."""
 
     def __init__(self, fault: str = "", error: Exception | None = None, number: Callable[[float], Any] = float) -> None:
         self.fault, self.error, self.number = fault, error, number
@@ -85,7 +87,7 @@ class _View:
 
     def fetch(self, keys: Any) -> Any:  # noqa: ANN401 - as a Snapshot
         self.owner.reach("fetch")
-        return self.view.fetch(keys)
+        return self.owner.lie(self.view.fetch(keys))
 
     def dense(self, *given: Any) -> list[Scored]:  # noqa: ANN401 - as above
         return [Scored(hit.key, self.owner.number(hit.score)) for hit in self.view.dense(*given)]
@@ -141,3 +143,21 @@ def test_numbers_of_another_kind_become_floats_that_json_can_write(
     json.dumps([result.to_dict(), result.to_agent()])
     numbers = [number for block in result.evidence for number in (block.similarity, *(r.score for r in block.reasons))]
     assert {type(each) for each in numbers} == {float}
+
+
+@pytest.mark.requirement("ID-1")
+def test_by_its_key_no_other_chunk_is_shown_and_nothing_that_is_none() -> None:
+    store = Odd()
+    with knowing(store) as knowledge, store.store.snapshot() as view:
+        other = view.fetch(["ops#chunk-1"])["ops#chunk-1"]
+        for lie in (
+            lambda found: dict.fromkeys(found, other),
+            lambda found: dict.fromkeys(found, "text"),
+            dict.fromkeys,
+        ):
+            store.lie = lie
+            with pytest.raises(UnknownEvidence):
+                knowledge.show("ops#chunk-0")
+        store.lie = list
+        with pytest.raises(StoreError, match="chunks were answered as"):
+            knowledge.show("ops#chunk-0")

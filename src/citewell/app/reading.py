@@ -13,6 +13,7 @@ from functools import partial
 from citewell import context
 from citewell.checks import shown
 from citewell.errors import UnknownEvidence
+from citewell.fetched import fetched
 from citewell.identity import format_key, normalize_id, parse_key
 from citewell.lookup import LookupResult
 from citewell.model import Budget, DocumentRecord, EvidenceBlock, StoredChunk, StoredDocument, Trace
@@ -93,7 +94,9 @@ class Reading:
     def _is_hidden(self, doc_id: str, scope: Scope) -> bool:
         """Whether it begins with a chunk outside the scope: told as fast as that there is none, however long it is."""
         with self.store.snapshot() as view:
-            return any(not is_visible(chunk.scope, scope) for chunk in view.fetch([format_key(doc_id, 0)]).values())
+            return any(
+                not is_visible(chunk.scope, scope) for chunk in fetched(view.fetch([format_key(doc_id, 0)])).values()
+            )
 
     def _result(
         self,
@@ -132,11 +135,11 @@ def _chunks(view: Snapshot, stored: StoredDocument) -> Iterator[StoredChunk]:
     while found and (start < known or not known):
         end = min(start + _AT_ONCE, known) if known else start + _AT_ONCE
         keys = [format_key(stored.record.doc_id, index) for index in range(start, end)]
-        chunks = view.fetch(keys)
+        chunks = fetched(view.fetch(keys))
         yield from (chunks[key] for key in keys if key in chunks)
         start, found = end, bool(chunks)
 
 
 def _visible(view: Snapshot, keys: Sequence[str], scope: Scope) -> Mapping[str, StoredChunk]:
     """Those of these chunks that there are within the scope."""
-    return {key: chunk for key, chunk in view.fetch(keys).items() if is_visible(chunk.scope, scope)}
+    return {key: chunk for key, chunk in fetched(view.fetch(keys)).items() if is_visible(chunk.scope, scope)}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from citewell.checks import all_floats, as_number, is_number, shown
 from citewell.errors import StoreError
+from citewell.fetched import fetched
 from citewell.filtering import has_all
 from citewell.model import Path, Scored, SearchRequest, StoredChunk
 
@@ -80,9 +81,7 @@ def believable(
     A hit without a chunk, with the chunk of another key, or outside `where` or among the documents to leave out is no
     hit. Scope is looked at where leaks are counted, in the lookup.
     """
-    if not isinstance(found, Mapping):
-        raise _broken(f"chunks were answered as {shown(found)}")
-    chunks = {key: chunk for key, chunk in found.items() if _is_asked_for(key, chunk, request)}
+    chunks = {key: chunk for key, chunk in fetched(found).items() if _is_asked_for(chunk, request)}
     lost = {path: len({hit.key for hit in ranking} - chunks.keys()) for path, ranking in rankings.items()}
     return chunks, [
         f"{path}: {count} of its {len(rankings[path])} hits are not there or outside the filters, and were dropped"
@@ -91,10 +90,6 @@ def believable(
     ]
 
 
-def _is_asked_for(key: object, chunk: object, request: SearchRequest) -> bool:
-    return (
-        isinstance(chunk, StoredChunk)
-        and chunk.evidence_key == key
-        and (not request.where or has_all(chunk.metadata, request.where))
-        and chunk.doc_id not in request.exclude_documents
-    )
+def _is_asked_for(chunk: StoredChunk, request: SearchRequest) -> bool:
+    is_there = not request.where or has_all(chunk.metadata, request.where)
+    return is_there and chunk.doc_id not in request.exclude_documents
