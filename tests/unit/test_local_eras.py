@@ -98,6 +98,17 @@ def test_more_documents_than_are_remembered_are_read_all_the_same(
         assert [chunk.title for chunk in fetched(store, *(key(f"{name}.md") for name in names))] == list(names.upper())
 
 
+@pytest.mark.requirement("ENGINE-1")
+def test_a_document_with_a_long_text_in_its_metadata_is_read_each_time_and_takes_no_memory(store: LocalStore) -> None:
+    write(store, change("long.md", ["text"], metadata={"abstract": "x" * 2_000}))
+    known: dict[int, Described] = {}
+    for _ in range(2):
+        with closing(sqlite3.connect(store.path / "citewell.db")) as connection:
+            chunks = reading.read_chunks(connection, {1: key("a.md"), 7: key("long.md")}, known)
+        assert [chunk.doc_id for chunk in chunks.values()] == ["a.md", "long.md"]
+        assert [document[0] for document in known.values()] == ["a.md"]
+
+
 class ReadByAnother(dict[int, Described]):
     """What is known of documents, where another thread reads each of them as soon as it was found missing."""
 

@@ -54,7 +54,9 @@ _DESCRIBED = (
     " JOIN documents AS d ON d.id = wanted.value"
 )
 _MOST_DESCRIBED = 50_000
-"""About 40 MB."""
+"""About 40 MB, as documents mostly are."""
+_LONGEST_DESCRIBED = 1_000
+"""Characters; what says more, such as metadata with an abstract, is read each time: many of it would fill memory."""
 
 
 @decoded("a binding")
@@ -285,14 +287,16 @@ def _described(
         number for number, document in zip(numbers, held, strict=True) if not document
     )
     unknown = [number for number in missing if isinstance(number, int)]  # damage may have left any value
-    found = connection.execute(_DESCRIBED, (repr(unknown),))
-    read = {
+    found = connection.execute(_DESCRIBED, (repr(unknown),)).fetchall()
+    read: dict[int, Described] = {
         number: (doc_id, source, title, category, _labels(scope), metadata)
         for number, doc_id, source, title, category, scope, metadata in found
     }
     if len(known) > _MOST_DESCRIBED:
         known.clear()
-    known |= read
+    known |= {
+        number: read[number] for number, *said in found if sum(map(len, filter(None, said))) <= _LONGEST_DESCRIBED
+    }
     return [document or read.get(number) for number, document in zip(numbers, held, strict=True)]
 
 
