@@ -34,7 +34,7 @@ class CtrlC:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._holds:
+        if self._holds and signal.getsignal(signal.SIGINT) == self._press:  # else the body has set a handler of its own
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if kind is None:
             self.look()

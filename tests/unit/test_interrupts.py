@@ -61,6 +61,15 @@ def test_an_error_of_the_body_is_not_hidden_behind_ctrl_c() -> None:
 
 
 @pytest.mark.requirement("INGEST-7", "API-2")
+def test_a_handler_that_the_body_sets_stays_in_force() -> None:
+    pressed: list[int] = []
+    with CtrlC():
+        signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    press()
+    assert pressed == [signal.SIGINT]
+
+
+@pytest.mark.requirement("INGEST-7", "API-2")
 def test_ctrl_c_is_raised_at_once_in_what_may_take_long() -> None:
     steps = []
 
