@@ -55,6 +55,24 @@ def test_small_writes_stay_in_memory_and_a_row_too_many_seals_them_into_a_file(p
 
 
 @pytest.mark.requirement("ENGINE-1")
+def test_a_view_that_moves_on_knows_how_many_terms_its_live_rows_have(path: Path) -> None:
+    store, reader = LocalStore.open(path), LocalStore.open(path, read_only=True)
+    steps = [("a.md", [3, 1]), ("b.md", [2]), ("c.md", [5, 5, 1]), ("b.md", []), ("a.md", [7]), ("d.md", [4])]
+    steps += [("b.md", [6, 2]), ("c.md", [1]), ("e.md", [9]), ("e.md", []), ("d.md", [])]
+    held: dict[str, list[int]] = {}
+    for doc_id, lengths in steps:
+        texts = [" ".join(["shared"] * length) for length in lengths]
+        put(store, doc_id, texts) if texts else store.delete([doc_id])
+        held[doc_id] = lengths
+        for each in (store, reader):
+            look(each, "shared")
+            assert view_of(each).length == sum(map(sum, held.values()))
+    assert view_of(store).length == 7 + 6 + 2 + 1
+    store.close()
+    reader.close()
+
+
+@pytest.mark.requirement("ENGINE-1")
 def test_files_that_were_joined_into_another_are_removed(path: Path) -> None:
     store = LocalStore.open(path)
     for at in range(6):

@@ -65,15 +65,20 @@ def advance(view: View, connection: sqlite3.Connection, sequence: int) -> View:
     live = view.live.copy()
     gone = connection.execute("SELECT first_row, chunks FROM removed WHERE sequence > ?", (view.sequence,)).fetchall()
     spans = np.array(gone, dtype=np.int64).reshape(-1, 2)
-    live[view.slots_of(_spread(spans[:, 0], spans[:, 1]))] = False
-    new = _rows_since(connection, view.sequence)
-    segments = _grown(view.segments, _features(connection, new)) if new.rows.size else view.segments
+    slots = np.unique(view.slots_of(_spread(spans[:, 0], spans[:, 1])))
+    live[slots] = False
+    terms = view.length - int(view.lengths_of(slots).sum())  # to count them all anew would take most of a search
+    new, segments = _rows_since(connection, view.sequence), view.segments
+    if new.rows.size:
+        features = _features(connection, new)
+        segments, terms = _grown(segments, features), terms + int(features.lengths.sum())
     return View(
         sequence,
         segments,
         np.concatenate([view.documents, new.documents]),
         np.concatenate([view.indexes, new.indexes.astype(np.int32)]),
         np.concatenate([live, np.ones(new.rows.size, dtype=np.bool_)]),
+        terms,
     )
 
 

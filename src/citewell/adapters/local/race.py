@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from citewell.adapters.local.asked import Doubles
-    from citewell.adapters.local.segments import Bools, Counts, Int64s
+    from citewell.adapters.local.segments import Bools, Counts, Int32s, Int64s
 
     Floats = NDArray[np.float32]
 
@@ -46,7 +46,7 @@ class Race:
         self._view = view
         self._k = k
         self._allowed = allowed
-        self._norms = view.derived(_norms)
+        self._lengths = view.derived(_lengths)
         self._rows = np.empty(0, dtype=np.int64)
         """Slots of the rows in the race, ascending."""
         self._scores = np.empty(0, dtype=np.float32)
@@ -60,7 +60,7 @@ class Race:
 
     def run(self, terms: Sequence[Term]) -> tuple[Int64s, Doubles]:
         """The slots that may be among the best k, ascending; float64 [terms, slots]: how often each holds each term."""
-        most = max(_RARE_AT_LEAST, _RARE * self._norms.size)
+        most = max(_RARE_AT_LEAST, _RARE * self._lengths.size)
         rare = [term for term in terms if term.holders <= most]
         common = sorted([term for term in terms if term.holders > most], key=_bound, reverse=True)
         listing = list_postings(rare, self._allowed)
@@ -107,8 +107,8 @@ class Race:
     def _list(self, terms: Sequence[Term], listing: Listing) -> None:
         """Begin with all the rows that hold one of these terms."""
         bounds = np.array([_bound(term) for term in terms], dtype=np.float32).take(listing.owners)
-        shares = _shares(listing.counts, self._norms.take(listing.slots), bounds)
-        if shares.size < _LISTED_BELOW * self._norms.size:
+        shares = _shares(listing.counts, self._norms(listing.slots), bounds)
+        if shares.size < _LISTED_BELOW * self._lengths.size:
             self._rows, self._scores = _summed(listing.slots, shares)
             return
         sums = np.bincount(listing.slots, shares)
@@ -122,11 +122,11 @@ class Race:
             if self._allowed is not None:
                 stays = self._allowed[start:].take(places)
                 places, counts = places[stays], counts[stays]
-            sums[start:][places] += _shares(counts, self._norms[start:].take(places), np.float32(_bound(term)))
+            sums[start:][places] += _shares(counts, self._norms(places, start), np.float32(_bound(term)))
 
     def _begun(self) -> Floats:
         """A sum for every slot: what the rows in the race have so far."""
-        sums = np.zeros(self._norms.size, dtype=np.float32)
+        sums = np.zeros(self._lengths.size, dtype=np.float32)
         if self._allowed is not None and np.count_nonzero(self._allowed) > _MOST * self._allowed.size:
             # Where nearly every row may run, the others are put out of it once, not at each of their postings.
             sums[np.flatnonzero(~self._allowed)] = -np.inf
@@ -138,7 +138,17 @@ class Race:
         """Add a term to the rows in the race alone."""
         self._sums = None
         self._counts[term] = counts = term.counts_in(self._rows)
-        self._scores += _shares(counts, self._norms.take(self._rows), np.float32(_bound(term)))
+        self._scores += _shares(counts, self._norms(self._rows), np.float32(_bound(term)))
+
+    def _norms(self, slots: Int64s | Int32s, start: int = 0) -> Floats:
+        """Float32 [slots]: what the length of the row in each, counted from `start`, adds below the formula's line.
+
+        Found for these alone, for each write changes the mean length and with it all of them.
+        """
+        norms = self._lengths[start:].take(slots)
+        norms *= np.float32(K1 * B / self._view.mean_length)
+        norms += np.float32(K1 * (1 - B))
+        return norms
 
 
 def _bound(term: Term) -> float:
@@ -146,12 +156,9 @@ def _bound(term: Term) -> float:
     return term.idf * (K1 + 1) * term.times
 
 
-def _norms(view: View) -> Floats:
-    """Float32 [slots]: what a row's length adds below the line of the formula."""
-    norms = np.concatenate([segment.lengths for segment in view.segments], dtype=np.float32)
-    norms *= np.float32(K1 * B / view.mean_length)
-    norms += np.float32(K1 * (1 - B))
-    return norms
+def _lengths(view: View) -> Floats:
+    """Float32 [slots]: terms in each row."""
+    return np.concatenate([segment.lengths for segment in view.segments], dtype=np.float32)
 
 
 def _shares(counts: Counts, norms: Floats, bounds: Floats | np.float32) -> Floats:

@@ -34,6 +34,7 @@ class View:
         documents: int64 [slots], the number of the document of each.
         indexes: int32 [slots], the chunk index of each.
         live: bool [slots], whether the row is still stored.
+        terms: how many the live rows have, repeats counted, where the view before told; None = they are counted.
     """
 
     sequence: int
@@ -41,6 +42,7 @@ class View:
     documents: Int64s
     indexes: Int32s
     live: Bools
+    terms: int | None = None
 
     _derived: dict[Callable[[View], object], object] = field(default_factory=dict, init=False, repr=False)
 
@@ -71,11 +73,17 @@ class View:
         return concatenated([segment.rows for segment in self.segments], np.int64)
 
     @cached_property
+    def length(self) -> int:
+        """Terms in all live rows, repeats counted."""
+        if self.terms is not None:
+            return self.terms
+        total = sum(int(segment.lengths.sum()) for segment in self.segments)
+        return total - int(self.lengths_of(np.flatnonzero(~self.live)).sum())
+
+    @property
     def mean_length(self) -> float:
         """Terms in a live row; 1 if there are none."""
-        total = sum(int(segment.lengths.sum()) for segment in self.segments)
-        total -= int(self.lengths_of(np.flatnonzero(~self.live)).sum())
-        return total / self.size if total else 1.0
+        return self.length / self.size if self.length else 1.0
 
     def parts(self) -> Iterator[tuple[Segment, slice]]:
         """Each segment with its slots."""
