@@ -32,7 +32,7 @@ class Term:
     Attributes:
         parts: per segment that holds it: the segment's first slot, places ascending, counts.
         holders: rows that hold it, those that have gone included.
-        idf: its weight; 0 if no live row holds it.
+        idf: its weight, > 0.
         times: how often the question has it.
     """
 
