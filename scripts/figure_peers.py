@@ -207,7 +207,12 @@ def scale(result: Mapping[str, Any]) -> str:
 
 
 def _judged(ratio: float, bound: float) -> str:
-    return f"{ratio:.2f} ({'held' if ratio <= bound else 'missed'})"
+    return f"{ratio:.2f} ({verdict(ratio, bound)})"
+
+
+def verdict(ratio: float, bound: float) -> str:
+    """Whether a ratio keeps to its bound."""
+    return "held" if ratio <= bound else "missed"
 
 
 def _also(name: str, milliseconds: float, own: float) -> list[str]:

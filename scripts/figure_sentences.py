@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from figure_peers import LABELS
+from figure_peers import LABELS, verdict
 from figure_tables import share
 
 _LEVEL = 0.05
@@ -34,11 +34,11 @@ def below_a_path(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 def fastest(result: Mapping[str, Any]) -> str:
     """bench/peers: Citewell's hybrid beside the fastest peer at many chunks."""
-    verdict = "held" if result["ratio, shallow"] <= result["bound"] else "missed"
+    alike, bound = result["ratio, shallow"], result["bound"]
     return (
-        f"Of {result['chunks']:,} chunks a hybrid lookup takes {result['ratio, shallow']:.2f} times as long as with"
+        f"Of {result['chunks']:,} chunks a hybrid lookup takes {alike:.2f} times as long as with"
         f" {LABELS[result['fastest']]}, the fastest peer there,\nwhere both do the same, 20 deep and 20 texts (aim: at"
-        f" most {result['bound']:g}, {verdict}); {result['ratio, plain']:.2f} at its own depth of 50, and"
+        f" most {bound:g}, {verdict(alike, bound)}); {result['ratio, plain']:.2f} at its own depth of 50, and"
         f" {result['ratio']:.2f} with hints as well, which no peer gives."
     )
 
